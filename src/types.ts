@@ -2,7 +2,7 @@
 import type { AuthConfig } from "@auth/core";
 import type { FastifyRequest } from "fastify";
 import type { FeatureOptions } from "./features/mod.ts";
-import type { FastifyAuthPages, KernelOptions } from "./types/kernel_options.ts";
+import type { FastifyAuthPages, FastifyAuthSession, KernelOptions } from "./types/kernel_options.ts";
 
 export type * from "./features/mod.ts";
 export type * from "./types/kernel_options.ts";
@@ -15,7 +15,7 @@ export type * from "./types/telemetry.ts";
 export interface FastifyAuthOptions extends KernelOptions, FeatureOptions {}
 
 /** The configuration of the plugin: core's without `raw`, and the options of the plugin. */
-export interface FastifyAuthConfig extends Omit<AuthConfig, "pages" | "raw">, FastifyAuthOptions {
+export interface FastifyAuthConfig extends Omit<AuthConfig, "pages" | "raw" | "session">, FastifyAuthOptions {
   /**
    * The application's own pages, each a path that begins with `/` or a URL. Every page that is not named is
    * built in: its name, language and texts are set here, too.
@@ -23,6 +23,12 @@ export interface FastifyAuthConfig extends Omit<AuthConfig, "pages" | "raw">, Fa
    * @default {} all of them are built in
    */
   pages?: FastifyAuthPages;
+  /**
+   * How sessions are kept, and for how long.
+   *
+   * @default {} a session of 30 days in a cookie, or in the database if there is an `adapter`
+   */
+  session?: FastifyAuthSession;
 }
 
 /**

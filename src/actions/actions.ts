@@ -52,6 +52,12 @@ export interface SignInActionOptions extends Pick<SignOutActionOptions, "callbac
    */
   fields?: unknown;
   /**
+   * Whether the session goes on when the browser is closed. If not, it lives for `session.ephemeralMaxAge`.
+   *
+   * @default what `fields` say, else true
+   */
+  rememberMe?: boolean;
+  /**
    * Parameters that are added to the authorization request of an OAuth provider:
    * `{ login_hint: "ada@example.com" }`.
    */
@@ -92,7 +98,10 @@ export async function signIn(
   const { type } = providers.get(provider ?? "") ?? {};
   const begins = type === undefined || type === "oauth" || type === "oidc";
   // A request without a body has nothing that begins at a provider would need.
-  const fields = "fields" in options && !(begins && options.fields === undefined) ? options.fields : {};
+  const given = "fields" in options && !(begins && options.fields === undefined) ? options.fields : {};
+  const { rememberMe } = options;
+  // What is no object is refused later.
+  const fields = typeof given === "object" && rememberMe !== undefined ? { ...given, rememberMe } : given;
   const posted = type === "credentials" || type === "webauthn";
   const outcome = await perform(auth, request, reply, {
     what: "Signing in",

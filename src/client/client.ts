@@ -184,7 +184,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     } catch (error) {
       return thrown(error);
     }
-    const sent = await post(`/callback/${id}`, { action, data, ...callbackOf(options) });
+    const sent = await post(`/callback/${id}`, { action, data, ...choicesOf(options) });
     if (!sent.ok && sent.code === "unknown_passkey") {
       await passkeys.signalUnknown(found.body as never, JSON.parse(data).id).catch(() => {});
     }
@@ -211,7 +211,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     const isCode = type === "email" && fields?.code !== undefined;
     const action = type === "credentials" || isCode ? "callback" : "signin";
     const path = `/${action}/${encodeURIComponent(provider)}?${new URLSearchParams(parameters)}`;
-    return finish(await post(path, { ...fields, ...callbackOf(options) }), redirect);
+    return finish(await post(path, { ...fields, ...choicesOf(options) }), redirect);
   }
 
   async function signOut(options: SignOutOptions = {}): Promise<AuthResult> {
@@ -248,6 +248,10 @@ const loadPasskeys = () => import("./passkeys.ts");
 
 function callbackOf({ callbackUrl = location?.href }: SignOutOptions): { callbackUrl?: string } {
   return callbackUrl === undefined ? {} : { callbackUrl };
+}
+
+function choicesOf({ rememberMe, ...options }: SignInOptions): Record<string, unknown> {
+  return { ...callbackOf(options), ...(rememberMe !== undefined && { rememberMe }) };
 }
 
 function answerOf(sent: Sent): unknown {

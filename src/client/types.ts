@@ -135,6 +135,12 @@ export interface PasskeyOptions extends SignOutOptions {
    * @default {} the signed-in user
    */
   readonly fields?: Readonly<Record<string, string>>;
+  /**
+   * Whether the session goes on when the browser is closed. If not, it lives for `session.ephemeralMaxAge`.
+   *
+   * @default true
+   */
+  readonly rememberMe?: boolean;
   /** Ends the wait for the user. */
   readonly signal?: AbortSignal;
 }

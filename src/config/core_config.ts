@@ -55,6 +55,7 @@ export function coreConfig(config: FastifyAuthConfig, boot: Boot) {
   requireCookies(config.cookies);
   const { error, newUser, signIn, signOut, verifyRequest } = config.pages ?? {};
   const pages = Object.entries({ error, newUser, signIn, signOut, verifyRequest });
+  const { ephemeralMaxAge: _ephemeralMaxAge, ...sessionOfCore } = config.session ?? {};
   const { maxAge, tokenMaxAge, updateAge } = lifetimesOf(config);
   // Without a function of the application of 256 random bits: core's default, a UUID, has 122, and OWASP ASVS 5
   // (7.2.3) asks for 128. Digits of one case stay apart if a database compares text without regard to case.
@@ -67,7 +68,7 @@ export function coreConfig(config: FastifyAuthConfig, boot: Boot) {
     basePath: "/auth",
     providers: providers.map(copyProvider),
     jwt: { encode, decode, ...config.jwt, maxAge: tokenMaxAge },
-    session: { ...config.session, maxAge, updateAge, generateSessionToken },
+    session: { ...sessionOfCore, maxAge, updateAge, generateSessionToken },
   };
   if (config.cookies?.sessionToken?.options) core.cookies = withoutMaxAge(config.cookies);
   if (adapter) {

@@ -13,6 +13,9 @@ const DAY = 24 * 60 * 60;
 const MAX_AGE = 30 * DAY;
 const UPDATE_AGE = DAY;
 
+/** That of sessions that end with the browser. */
+export const EPHEMERAL_MAX_AGE = 12 * 60 * 60;
+
 /** What is left of a session's life after a read, at least. */
 const MIN_LEFT = 0.95;
 
@@ -33,12 +36,14 @@ export interface Lifetimes {
   readonly life: number;
 }
 
+/** @param longest The most that each of them may be, in seconds. */
 export function lifetimesOf(
   { session, jwt, cookies }: Pick<AuthConfig, "session" | "jwt" | "cookies">,
+  longest = Infinity,
 ): Lifetimes {
   const cookieMaxAge = cookies?.sessionToken?.options?.maxAge ?? Infinity;
-  const maxAge = Math.min(session?.maxAge ?? MAX_AGE, cookieMaxAge);
-  const tokenMaxAge = jwt?.maxAge ?? maxAge;
+  const maxAge = Math.min(session?.maxAge ?? MAX_AGE, cookieMaxAge, longest);
+  const tokenMaxAge = Math.min(jwt?.maxAge ?? maxAge, longest);
   const life = Math.min(maxAge, tokenMaxAge, COOKIE_MAX_AGE);
   const updateAge = Math.min(session?.updateAge ?? UPDATE_AGE, life * (1 - MIN_LEFT));
   return { maxAge, tokenMaxAge, updateAge, life };

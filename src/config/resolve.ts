@@ -12,6 +12,7 @@ import { configuredOrigin } from "../http/origin.ts";
 import { Languages } from "../pages/language.ts";
 import { summarizeProviders } from "../provider/summary.ts";
 import type { FastifyAuthConfig } from "../types.ts";
+import { EPHEMERAL_MAX_AGE } from "./lifetime.ts";
 import { IN_PROCESS } from "../utils/stores.ts";
 import { later } from "../utils/later.ts";
 import type { CoreConfig } from "./cookies.ts";
@@ -66,6 +67,7 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     message,
   }));
   const { adapterTimeout = DEFAULT_ADAPTER_TIMEOUT, tenant, store } = config;
+  const { ephemeralMaxAge = EPHEMERAL_MAX_AGE } = config.session ?? {};
   const production = env.NODE_ENV === "production";
   const notices = new Notices();
   const languages = new Languages(config.pages);
@@ -115,6 +117,8 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     redirectProxyOrigins: facts.redirectProxyOrigins,
     /** The most bytes of a session cookie. */
     sessionCookieLimit: (config.sessionCookieLimit ?? DEFAULT_COOKIE_LIMIT) || Infinity,
+    /** The life of sessions that end with the browser, in seconds; `undefined` if there are none. */
+    ephemeralMaxAge: ephemeralMaxAge === false ? undefined : ephemeralMaxAge,
     /** How requests and processes share the refresh of a session. */
     refresh: {
       /** The store, if there are several processes. */

@@ -8,7 +8,14 @@ import type { Theme } from "@auth/core/types";
 import { invalidConfig, invalidProvider } from "../errors.ts";
 import { FEATURES } from "../features/mod.ts";
 import type { FeatureOptions } from "../features/mod.ts";
-import type { FastifyAuthConfig, FastifyAuthPages, PageLinks, PagePanel, Store } from "../types.ts";
+import type {
+  FastifyAuthConfig,
+  FastifyAuthPages,
+  FastifyAuthSession,
+  PageLinks,
+  PagePanel,
+  Store,
+} from "../types.ts";
 import { editDistance } from "../utils/edit_distance.ts";
 import {
   ANY,
@@ -62,11 +69,12 @@ const EXAMPLE = "such as 30 * 24 * 60 * 60";
 const LIFETIME = numberOf(`seconds, 1 or more, ${EXAMPLE}`, 1, LONGEST);
 
 const SESSION = {
+  ephemeralMaxAge: (value, name) => value === false ? undefined : LIFETIME(value, name),
   generateSessionToken: FUNCTION,
   maxAge: LIFETIME,
   strategy: oneOf("jwt", "database"),
   updateAge: numberOf(`seconds, 0 or more, ${EXAMPLE}`, 0, LONGEST),
-} satisfies ShapeOf<Part<"session">>;
+} satisfies ShapeOf<FastifyAuthSession>;
 
 const THEME = {
   brandColor: TEXT,

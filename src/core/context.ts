@@ -110,6 +110,8 @@ export interface RequestContext {
   readonly query: string;
   readonly body: AuthBody | undefined;
   readonly callbackUrl: string | undefined;
+  /** Whether the session of a sign-in goes on when the browser is closed; `undefined`: as the one that it replaces. */
+  readonly rememberMe: boolean | undefined;
   /** Whether a route of the application asks. Its headers were checked, so there is no CSRF token. */
   readonly fromApplication: boolean;
   /** Publishes what comes of the request; `undefined` if nothing listens. */

@@ -57,6 +57,7 @@ export function requestContext(
   if (asked) warnOfRefusal(asked as string, origin, auth, log);
   // That of a sign-in may be in the query, from where core would send it to the provider.
   const fallback = action === "signin" || action === "callback" ? callbackUrl : undefined;
+  const choice = sent?.rememberMe as string | undefined;
   const body = sent && asked !== undefined ? withCallbackUrl(sent, fallback, origin) : sent;
   const { cookie } = headers;
   const cookies = cookie ? normalizeCallbackCookie(cookie, settings.callbackUrlCookie.name, origin.href) : "";
@@ -77,6 +78,8 @@ export function requestContext(
     query,
     body,
     callbackUrl: body?.callbackUrl as string | undefined,
+    rememberMe: config.ephemeralMaxAge === undefined ||
+      (choice === undefined ? undefined : choice !== "false"),
     fromApplication: received.fromApplication === true,
     publish: eventsOf(request, { mountPath, provider: provider?.id }),
     readSession: () => readSession(request),

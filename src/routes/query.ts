@@ -78,7 +78,7 @@ function filterOf({ action, method, type, parameters }: QueryRoute): Filter {
     case "callback":
       // A provider's response (RFC 6749 section 4.1.2) may have further parameters, and `authorize()` sees
       // the query.
-      return type === "email" ? only("callbackUrl", "email", "token") : () => true;
+      return type === "email" ? only("callbackUrl", "email", "rememberMe", "token") : () => true;
     case "webauthn-options":
       // Core's script sends every field of its form, which a provider's own `getUserInfo()` may read.
       return isNotOurs;

@@ -4,7 +4,7 @@ import { type Answer, jsonAnswer } from "../core/answer.ts";
 import { type RequestContext, sessionParts } from "../core/context.ts";
 import { csrfRefusal } from "../core/flow.ts";
 import { unavailableError } from "../adapter/failure.ts";
-import { newExpiry, withEnd } from "../config/lifetime.ts";
+import { withEnd } from "../config/lifetime.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { removalOf } from "../http/set_cookie.ts";
 import { Refusal } from "../jwt/refusal.ts";
@@ -16,6 +16,7 @@ import { asOwn, ownReadOf } from "../session/own_read.ts";
 import { CallbackFailure, finishSession, type ReadContext, wrapError } from "../session/read.ts";
 import { readRow } from "../session/read_token.ts";
 import { runCallbacks } from "../session/renew.ts";
+import { cookieEnd } from "../session/settings.ts";
 import { inTurn, refreshedElsewhere } from "../session/in_turn.ts";
 import { endRemovedSession, sessionHasEnded } from "./session_change.ts";
 
@@ -101,7 +102,7 @@ async function updateClaims(
     await finishSession(reading, { session, token });
     // When a token of the application's codec ends is known once it is opened.
     const end = settings.ownTokens ? expires : (await openToken(sealed!, settings)).ends.kept;
-    return updated(withEnd(session, expires, end), sealed!, context);
+    return updated(withEnd(session, expires, end), sealed!, reading.name, context);
   } catch (error) {
     if (error instanceof Refusal || error instanceof JWTSessionError) {
       // Another process may have the key.
@@ -118,7 +119,7 @@ async function updateClaims(
 async function updateRow(token: string, reading: ReadContext, context: RequestContext): Promise<Answer> {
   const { failure, update } = await readRow(context.held, reading);
   if (failure !== undefined) return failed(failure, context);
-  if (reading.isMade) return updated(reading.known!.session, token, context);
+  if (reading.isMade) return updated(reading.known!.session, token, reading.name, context);
   return update === undefined ? jsonAnswer(null) : withoutSession(context);
 }
 
@@ -130,12 +131,12 @@ function failed(failure: FastifyAuthError, { fromApplication }: RequestContext):
 }
 
 /** The updated session, and its cookies. */
-function updated(session: unknown, token: string, context: RequestContext): Answer {
+function updated(session: unknown, token: string, name: string, context: RequestContext): Answer {
   const { settings } = context;
   const body = settings.leaveOut === undefined
     ? session
     : JSON.parse(JSON.stringify(session, settings.leaveOut) ?? "null");
-  const cookies = sessionCookies(token, sessionParts(context), settings.cookie, newExpiry(settings));
+  const cookies = sessionCookies(token, sessionParts(context), settings.cookie, cookieEnd(name, settings));
   return { ...jsonAnswer(body), cookies, session: token };
 }
 

@@ -53,8 +53,10 @@ async function mailLink(context: ProviderContext): Promise<Answer> {
   let mailed: VerificationMailParams | undefined;
   let code: string | undefined;
   const send: typeof sendVerificationRequest = (params) => {
+    const url = context.rememberMe === false ? `${params.url}&rememberMe=false` : params.url;
     mailed = {
       ...params,
+      url,
       get code() {
         return code ??= newCode();
       },

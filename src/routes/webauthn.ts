@@ -14,13 +14,13 @@ import { challengeOf, credentialProblem } from "../provider/webauthn/credential.
 import { PasskeyExpired, PasskeyRefused, refusalIn, SignInRedirect } from "../provider/webauthn/errors.ts";
 import {
   type Attempt,
+  contextOf,
   dropAttempt,
   findAttempt,
   isOver,
   keepChallenge,
   linkedUser,
   noAttempt,
-  withCallbackUrl,
 } from "./callback/attempts.ts";
 import { leadOn } from "./callback/late.ts";
 import { readSignedIn, withoutEndedSession } from "./session_change.ts";
@@ -94,7 +94,7 @@ export async function handleWebAuthnCallback(received: ProviderContext): Promise
   const missing = isUnderWay ? undefined : new PasskeyExpired(noAttempt("challenge", received));
   const problem = credentialProblem(body);
   const refusal = problem === undefined ? missing : new PasskeyRefused(problem);
-  const context = attempt === undefined ? received : withCallbackUrl(received, attempt);
+  const context = attempt === undefined ? received : contextOf(attempt, received);
   const answered = refusal === undefined
     ? await verify({ ...attempt!, challenge }, context)
     : errorAnswer(refusal, received);

@@ -75,12 +75,16 @@ export function possibleParts(name: string, longest: number = LONGEST_BY_DEFAULT
   return [name, ...Array.from({ length: Math.ceil(longest / CHUNK_SIZE) }, (_, i) => chunkName(name, i))];
 }
 
-/** What a browser has to be told to hold a token, and no other cookies of the session that it may hold. */
+/**
+ * What a browser has to be told to hold a token, and no other cookies of the session that it may hold.
+ *
+ * @param expires Until when; `undefined` for as long as it runs.
+ */
 export function sessionCookies(
   token: string,
   held: readonly string[],
   { name, options }: CookieSettings,
-  expires: Date,
+  expires: Date | undefined,
 ): SetCookie[] {
   const values = new Map<string, string>();
   for (const part of held) values.set(part, "");
@@ -90,9 +94,11 @@ export function sessionCookies(
   for (let i = 0; count > 1 && i <= count; i++) {
     values.set(chunkName(name, i), token.slice(i * CHUNK_SIZE, (i + 1) * CHUNK_SIZE));
   }
+  const { expires: _expires, ...beside } = options;
+  const kept = expires === undefined ? beside : { ...beside, expires };
   const cookies: SetCookie[] = [];
   for (const [name, value] of values) {
-    cookies.push(value === "" ? removalOf(name, options) : { name, value, options: { ...options, expires } });
+    cookies.push(value === "" ? removalOf(name, options) : { name, value, options: kept });
   }
   return cookies;
 }

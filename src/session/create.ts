@@ -9,9 +9,9 @@ import type { SetCookie } from "../http/set_cookie.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
 import { encodeWithin } from "./cookie_size.ts";
 import type { SessionSignIn, SignInParams } from "./hooks.ts";
-import { nameOf, withName } from "./name.ts";
+import { EPHEMERAL_TAG, isEphemeral, nameOf, withName } from "./name.ts";
 import { openToken } from "./open.ts";
-import type { SessionSettings } from "./settings.ts";
+import { lifetimesFor, type SessionSettings } from "./settings.ts";
 
 export interface SignInRequest extends Omit<SessionSignIn, "params" | "held"> {
   readonly config: ResolvedConfig;
@@ -22,6 +22,8 @@ export interface SignInRequest extends Omit<SessionSignIn, "params" | "held"> {
   /** The adapter of the request, which undoes what a failed sign-in wrote. */
   readonly adapter: Adapter | undefined;
   readonly parts: readonly string[];
+  /** Whether the session goes on when the browser is closed; `undefined`: as the one that it replaces. */
+  readonly rememberMe: boolean | undefined;
   /** What a test says of the sign-in, if its session is a row. */
   readonly claims?: JWT | undefined;
 }
@@ -46,31 +48,39 @@ export async function createSession(
   const signIn: SessionSignIn = { params, held: before?.claims, linksAccount, goesOn, warnOnce };
   for (const { onSignIn } of hooks) claims = onSignIn?.(claims, signIn) ?? claims;
   let end: Date | undefined;
+  const wasEphemeral = before !== undefined && isEphemeral(before.name);
+  let endsWithBrowser = request.rememberMe === undefined ? wasEphemeral : !request.rememberMe;
   if (goesOn && before !== undefined) {
     // It has the claims of before that are kept, and ends when it would have.
     const { exp } = before.claims;
     claims = withName(claims, before.name);
+    endsWithBrowser = wasEphemeral;
     for (const { keptClaims } of hooks) claims = { ...claims, ...keptClaims?.(before, true) };
     end = typeof exp === "number" ? new Date(exp * 1000) : undefined;
   } else {
-    const name = randomUUID();
+    const name = randomUUID() + (endsWithBrowser ? EPHEMERAL_TAG : "");
     claims = withName(claims, name);
     for (const { onBegin } of hooks) claims = await onBegin?.(claims, name) ?? claims;
   }
-  const maxAge = end && { maxAge: Math.ceil((end.valueOf() - Date.now()) / 1000) };
+  const maxAge = end !== undefined
+    ? { maxAge: Math.ceil((end.valueOf() - Date.now()) / 1000) }
+    : endsWithBrowser && { maxAge: settings.ephemeral.tokenMaxAge };
   const sealed = await encodeWithin(codec, { ...codec, token: claims, salt: cookie.name, ...maxAge }, {
     limit: cookieLimit,
     warn: (text) => warnOnce("large session", text, "FST_AUTHJS_WARN_SESSION_SIZE"),
   });
   const session = { claims, name: nameOf(claims, sealed) };
   for (const { onSealed } of hooks) await onSealed?.(session, !goesOn, request.headers["user-agent"]);
-  const cookies = sessionCookies(sealed, request.parts, cookie, end ?? newExpiry(settings));
+  const expires = endsWithBrowser ? undefined : end ?? newExpiry(settings);
+  const cookies = sessionCookies(sealed, request.parts, cookie, expires);
   return { token: sealed, cookies };
 }
 
 async function createRow(params: SignInParams, request: SignInRequest): Promise<NewSession> {
   const { settings, held, parts } = request;
   const adapter = request.adapter!;
+  const { rememberMe = !isEphemeral(held.token) } = request;
+  const tag = rememberMe ? "" : EPHEMERAL_TAG;
   const signIn = {
     ...request,
     params,
@@ -83,12 +93,13 @@ async function createRow(params: SignInParams, request: SignInRequest): Promise<
     ? (await adapter.getSessionAndUser!(held.token))!.session
     : await adapter.createSession!({
       sessionToken: settings.generateSessionToken(
-        settings.hooks.map(({ rowTag }) => rowTag?.(signIn) ?? "").join(""),
+        tag + settings.hooks.map(({ rowTag }) => rowTag?.(signIn) ?? "").join(""),
       ),
       userId: await userIdOf(params, adapter),
-      expires: new Date(Date.now() + settings.maxAge * 1000),
+      expires: new Date(Date.now() + lifetimesFor(tag, settings).maxAge * 1000),
     });
-  const cookies = sessionCookies(token, parts, settings.cookie, new Date(expires));
+  const until = isEphemeral(token) ? undefined : new Date(expires);
+  const cookies = sessionCookies(token, parts, settings.cookie, until);
   for (const { onRow } of settings.hooks) cookies.push(...await onRow?.({ ...signIn, token }) ?? []);
   return { token, cookies };
 }

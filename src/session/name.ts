@@ -30,7 +30,16 @@ export function rowName(
   token: string,
   use: TokenUse = isRowFor(token, "header") ? "header" : "cookie",
 ): string {
-  return digestName(use === "header" ? `bearer ${token}` : token);
+  const name = digestName(use === "header" ? `bearer ${token}` : token);
+  return isEphemeral(token) ? name + EPHEMERAL_TAG : name;
+}
+
+/** What the name of a session that ends with the browser ends with, and the random part of the token of its row. */
+export const EPHEMERAL_TAG = ".ephemeral";
+
+/** Whether a session ends with the browser, by its name or the token of its row. */
+export function isEphemeral(name: string): boolean {
+  return /\.ephemeral(?=\.|$)/.test(name);
 }
 
 /** The name that stands for a token which does not open. */

@@ -8,7 +8,7 @@ import { OTHER_USE, Refusal } from "../jwt/refusal.ts";
 import { ownString } from "../utils/own_string.ts";
 import { areFor, digestName, nameOf, rowName } from "./name.ts";
 import { wrapError } from "./read.ts";
-import type { SessionSettings } from "./settings.ts";
+import { lifetimesFor, type SessionSettings } from "./settings.ts";
 
 export interface OpenToken {
   readonly token: string;
@@ -51,7 +51,8 @@ export function openAtOnce(token: string, settings: SessionSettings, decoded?: J
   if (parsed instanceof Refusal) throw parsed;
   const claims = parsed ?? decoded;
   if (claims === undefined) return undefined;
-  const life = known ?? tokenLife(claims, settings, ownTokens);
+  const name = nameOf(claims, token);
+  const life = known ?? tokenLife(claims, lifetimesFor(name, settings), ownTokens);
   // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
   const { text, current } = parsed && opened
     ? opened
@@ -66,9 +67,12 @@ export function openAtOnce(token: string, settings: SessionSettings, decoded?: J
   if (!areFor(claims, use)) throw OTHER_USE;
   // Before the callbacks, which may write to the claims.
   const { exp } = claims;
-  const renewed = () => (ownTokens ? newEnd(settings) : earlier(newEnd(settings), exp)).toISOString();
+  const renewed = () => {
+    const end = newEnd(lifetimesFor(name, settings));
+    return (ownTokens ? end : earlier(end, exp)).toISOString();
+  };
   const due = !current || isDue(life);
-  return { token, name: nameOf(claims, token), claims, text, due, ends: { kept: life.expires, renewed } };
+  return { token, name, claims, text, due, ends: { kept: life.expires, renewed } };
 }
 
 async function decoded(token: string, { jwt, cookie }: SessionSettings): Promise<JWT> {

@@ -10,7 +10,7 @@ import { cookieUpdate, endedRead, endSession, hasEnded, removal } from "./ending
 import { hasEndedElsewhere } from "./hooks.ts";
 import { inTurn } from "./in_turn.ts";
 import type { JwtRead } from "./live_sessions.ts";
-import { digestName, rowName } from "./name.ts";
+import { digestName, isEphemeral, rowName } from "./name.ts";
 import { openAtOnce, type OpenToken, openToken } from "./open.ts";
 import { knownRead, ownReadOf } from "./own_read.ts";
 import {
@@ -25,6 +25,7 @@ import {
   wrapError,
 } from "./read.ts";
 import { cloneClaims, ENDED, makeSession, runCallbacks } from "./renew.ts";
+import { cookieEnd, lifetimesFor } from "./settings.ts";
 import { SessionStoreFailure } from "./shared_store.ts";
 
 /**
@@ -54,7 +55,7 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
     if (error) return { ...removal(cookie.names, name, 0, settings), ...found };
     if (sealed === undefined) return found;
     const cookies = () =>
-      sessionCookies(live.newest(sealed), cookie.names, settings.cookie, newExpiry(settings));
+      sessionCookies(live.newest(sealed), cookie.names, settings.cookie, cookieEnd(name, settings));
     return { ...found, update: cookieUpdate(cookies, context) };
   } catch (error) {
     if (error instanceof Refusal || error instanceof JWTSessionError) {
@@ -193,7 +194,8 @@ export async function readDatabaseSession(cookie: SessionCookie, context: ReadCo
 
 export async function readRow(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
   const { settings, logger, update, name } = context;
-  const { callbacks, maxAge, updateAge, live } = settings;
+  const { callbacks, live } = settings;
+  const lifetimes = lifetimesFor(name, settings);
   const sessionToken = cookie.token;
   let expired = false;
   try {
@@ -208,11 +210,11 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
     }
 
     const { user, session } = found;
-    const due = session.expires.valueOf() - (maxAge - updateAge) * 1000 <= Date.now();
+    const due = session.expires.valueOf() - (lifetimes.maxAge - lifetimes.updateAge) * 1000 <= Date.now();
     // The row is written only if the cookie can be: a later end of the row would stop the next reply from
     // renewing it.
     const renewed = due && context.canSetCookie() && !await hasEnded(name, context);
-    const expires = renewed ? newExpiry(settings) : rowEnd(session.expires, settings);
+    const expires = renewed ? newExpiry(lifetimes) : rowEnd(session.expires, lifetimes);
     let shown: unknown = {
       user: { name: user?.name, email: user?.email, image: user?.image },
       expires: expires.toISOString(),
@@ -236,7 +238,8 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
     if (live.endings(name) > 0) return SIGNED_OUT;
     const read = { session: toSession(shown, context) };
     if (!due) return read;
-    const cookies = () => sessionCookies(sessionToken, cookie.names, settings.cookie, expires);
+    const until = isEphemeral(name) ? undefined : expires;
+    const cookies = () => sessionCookies(sessionToken, cookie.names, settings.cookie, until);
     return { ...read, update: cookieUpdate(cookies, context) };
   } catch (error) {
     if (error instanceof CallbackFailure) return failedCallback(error, SessionTokenError, context);

@@ -5,7 +5,7 @@ import { cookieSize, encodeWithin, SessionTooLarge } from "./cookie_size.ts";
 import { hasEnded } from "./ending.ts";
 import { inTurn, refreshedElsewhere } from "./in_turn.ts";
 import type { JwtRead } from "./live_sessions.ts";
-import { namedBy, withName } from "./name.ts";
+import { isEphemeral, namedBy, withName } from "./name.ts";
 import { isUnchanged, type OpenToken, openToken } from "./open.ts";
 import { asOwn } from "./own_read.ts";
 import { CallbackFailure, type ReadContext, sessionOf, warnOnce } from "./read.ts";
@@ -124,9 +124,11 @@ const NAME_SIZE = 128;
  * were, in a new token if the old one is due for renewal.
  */
 async function reseal(opened: OpenToken, token: JWT, context: ReadContext): Promise<string | undefined> {
-  const { settings: { jwt, cookie, cookieLimit }, logger, auth } = context;
+  const { settings, logger, auth } = context;
+  const { jwt, cookie, cookieLimit, ephemeral } = settings;
   const { name, claims, due, text } = opened;
-  const params = { ...jwt, token: withName(token, name), salt: cookie.name };
+  const shorter = isEphemeral(name) && { maxAge: ephemeral.tokenMaxAge };
+  const params = { ...jwt, ...shorter, token: withName(token, name), salt: cookie.name };
   // A session that is larger already was accepted under another limit: it may stay, and not grow.
   const held = cookieSize(cookie.name, opened.token) + (namedBy(claims) ? 0 : NAME_SIZE);
   const warn = (message: string) =>

@@ -11,7 +11,14 @@ import {
   type CoreConfig,
 } from "../config/cookies.ts";
 import type { TokenGenerator } from "../config/core_config.ts";
-import { COOKIE_MAX_AGE, lifetimesOf, type TokenLife } from "../config/lifetime.ts";
+import {
+  COOKIE_MAX_AGE,
+  EPHEMERAL_MAX_AGE,
+  type Lifetimes,
+  lifetimesOf,
+  newExpiry,
+  type TokenLife,
+} from "../config/lifetime.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { decode, encode } from "../jwt/codec.ts";
 import type { Opened } from "../jwt/jwe.ts";
@@ -20,7 +27,7 @@ import { type LiveSessions, REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import type { SessionHooks } from "./hooks.ts";
 import { placeOf } from "./sealed_value.ts";
 import type { SharedStore } from "./shared_store.ts";
-import { rowsForUse, type TokenUse } from "./name.ts";
+import { isEphemeral, rowsForUse, type TokenUse } from "./name.ts";
 
 /** Bytes of tokens and claims that are remembered: those of some 6,000 users. */
 const CACHE_SIZE = 2 ** 22;
@@ -82,6 +89,8 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
   const { expires: _expires, ...beside } = cookie.options;
   return {
     ...lifetimesOf(core),
+    /** Those of sessions that end with the browser. */
+    ephemeral: lifetimesOf(core, config.ephemeralMaxAge ?? EPHEMERAL_MAX_AGE),
     strategy,
     cookie,
     /** The most bytes of a cookie with a token, and the most characters of one that is looked at. */
@@ -124,6 +133,16 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
     live,
     refresh: { ...refresh, store },
   };
+}
+
+/** The lifetimes of a session, by its name or the token of its row. */
+export function lifetimesFor(name: string, settings: SessionSettings): Lifetimes {
+  return isEphemeral(name) ? settings.ephemeral : settings;
+}
+
+/** Until when a browser keeps a cookie that is written now; `undefined` for as long as it runs. */
+export function cookieEnd(name: string, settings: SessionSettings): Date | undefined {
+  return isEphemeral(name) ? undefined : newExpiry(settings);
 }
 
 /** The salts of what core encrypts and puts inside of a cookie. Else it is the name of the cookie. */

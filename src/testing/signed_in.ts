@@ -196,6 +196,7 @@ async function makeSession(
     config: { ...config, core: { ...core, callbacks: { ...core.callbacks, jwt } } },
     settings: expires === undefined ? settings : endingAt(expires, settings),
     held: { token: "", names: [] },
+    rememberMe: true,
     cookies: "",
     headers: {},
     warnOnce: () => {},

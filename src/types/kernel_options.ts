@@ -1,4 +1,5 @@
 /** The options of the kernel: what the plugin does in every application. */
+import type { AuthConfig } from "@auth/core";
 import type { JWT } from "@auth/core/jwt";
 import type { EmailConfig } from "@auth/core/providers";
 import type { PagesOptions } from "@auth/core/types";
@@ -279,3 +280,15 @@ export interface PagePanel {
   /** The address of a picture, which fills the panel. */
   image?: string;
 }
+
+/** How sessions are kept, and for how long. */
+export type FastifyAuthSession = NonNullable<AuthConfig["session"]> & {
+  /**
+   * How long a session lives whose user did not choose to be remembered, in seconds: since it was used last,
+   * and in a cookie that ends with the browser. A sign-in with `rememberMe=false` makes one, such as that of the
+   * built-in page without its check mark. `false` takes the check mark away, and remembers everyone.
+   *
+   * @default 12 * 60 * 60 (12 hours), at most `maxAge`
+   */
+  ephemeralMaxAge?: number | false;
+};

@@ -385,7 +385,11 @@ Deno.test("2.5 AppProviders and BuiltInProviders", () => {
 
 Deno.test("2.5 FastifyAuthConfig is core's configuration without raw; the plugin's additions are optional", () => {
   type CoreConfig = Omit<AuthConfig, "raw">;
-  none<Differing<Omit<FastifyAuthConfig, "pages">, Omit<CoreConfig, "pages">>>();
+  type Extended = "pages" | "session";
+  none<Differing<Omit<FastifyAuthConfig, Extended>, Omit<CoreConfig, Extended>>>();
+  none<Differing<FastifyAuthConfig["session"] & object, CoreConfig["session"] & object>>();
+  type FurtherOfSession = Further<FastifyAuthConfig["session"] & object, CoreConfig["session"] & object>;
+  holds<Same<FurtherOfSession, "ephemeralMaxAge">>();
   none<Differing<FastifyAuthConfig["pages"] & object, CoreConfig["pages"] & object>>();
   type FurtherPages = Further<FastifyAuthConfig["pages"] & object, CoreConfig["pages"] & object>;
   holds<

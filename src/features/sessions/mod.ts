@@ -1,6 +1,6 @@
 /** The sessions of users: records of sessions in a JWT, by which they are listed and ended from elsewhere. */
 import { strategyOf } from "../../config/adapter_problem.ts";
-import { lifetimesOf } from "../../config/lifetime.ts";
+import { EPHEMERAL_MAX_AGE, lifetimesOf } from "../../config/lifetime.ts";
 import { BOOLEAN } from "../../config/rules.ts";
 import type { Feature } from "../../instance/feature.ts";
 import { longestUse } from "../../session/settings.ts";
@@ -19,11 +19,13 @@ export const sessions: Feature = {
         "memoryStore() for one process."],
   ],
   configure({ config, core, store, notices }) {
-    const { maxAge, tokenMaxAge } = lifetimesOf(core);
+    const { ephemeralMaxAge } = config.session ?? {};
+    const lifetimes = lifetimesOf(core), ephemeral = lifetimesOf(core, ephemeralMaxAge || EPHEMERAL_MAX_AGE);
     const records = new SessionRecords({
       store: store!,
       tenant: config.tenant,
-      maxAge: Math.min(maxAge, tokenMaxAge),
+      maxAge: Math.min(lifetimes.maxAge, lifetimes.tokenMaxAge),
+      ephemeralMaxAge: Math.min(ephemeral.maxAge, ephemeral.tokenMaxAge),
       keepFor: longestUse(core),
     });
     let hasWarned = false;

@@ -5,6 +5,7 @@
 import type { JWT } from "@auth/core/jwt";
 import type { NamedSession, SessionUse } from "../../session/hooks.ts";
 import type { KnownSession, KnownSessions, SessionKey } from "../../session/known_session.ts";
+import { isEphemeral } from "../../session/name.ts";
 import type { SharedStore } from "../../session/shared_store.ts";
 
 export const CLAIM = "sessionRecord";
@@ -28,6 +29,8 @@ interface RecordSettings {
   readonly tenant: string | undefined;
   /** Seconds until a session ends that is not used. */
   readonly maxAge: number;
+  /** The same for those that end with the browser. */
+  readonly ephemeralMaxAge: number;
   /** Milliseconds for which a token of a session may be valid. */
   readonly keepFor: number;
 }
@@ -78,7 +81,8 @@ export class SessionRecords implements KnownSessions {
     const claim = ownClaim(claims);
     if (claim === undefined) return;
     const { id, user, ...began } = claim;
-    const { store, maxAge, keepFor } = this.#settings;
+    const { store, keepFor, ...ages } = this.#settings;
+    const maxAge = isEphemeral(id) ? ages.ephemeralMaxAge : ages.maxAge;
     const record: SessionRecord = {
       ...began,
       lastSeenAt: Date.now(),

@@ -2,7 +2,7 @@
 import { toDate } from "../../adapter/dates.ts";
 import { liveRows } from "../../adapter/added_methods.ts";
 import type { KnownSession, KnownSessions, SessionKey } from "../../session/known_session.ts";
-import type { SessionSettings } from "../../session/settings.ts";
+import { lifetimesFor, type SessionSettings } from "../../session/settings.ts";
 import { endRows } from "../../session/ending.ts";
 import { rowName } from "../../session/name.ts";
 
@@ -14,14 +14,14 @@ export class SessionRows implements KnownSessions {
   }
 
   async list(user: string): Promise<KnownSession[]> {
-    const { maxAge } = this.#settings;
     return (await liveRows(user, this.#settings.adapter)).map((row) => ({
       user,
       id: rowName(row.sessionToken),
       expires: row.expires,
       createdAt: toDate(row.createdAt),
       // A row says when it was written last, by when it expires.
-      lastSeenAt: toDate(row.lastSeenAt) ?? new Date(row.expires.valueOf() - maxAge * 1000),
+      lastSeenAt: toDate(row.lastSeenAt) ??
+        new Date(row.expires.valueOf() - lifetimesFor(row.sessionToken, this.#settings).maxAge * 1000),
       userAgent: row.userAgent ?? undefined,
     }));
   }

@@ -45,6 +45,8 @@ interface Content extends Known {
   readonly digest: string;
   /** Where it leads. */
   readonly callbackUrl?: string | undefined;
+  /** Whether its session goes on when the browser is closed, if that was said. */
+  readonly rememberMe?: boolean | undefined;
 }
 
 /** An attempt. */
@@ -104,7 +106,8 @@ async function keep(
   const callbackUrl =
     parseCookie(cookiesAfter(answer.cookies, context.cookies))[context.settings.callbackUrlCookie.name];
   const startedBy = await signedInUser(context);
-  const content: Content = { provider, until, digest: digestOf(key), startedBy, ...known };
+  const { rememberMe } = context;
+  const content: Content = { provider, until, digest: digestOf(key), startedBy, rememberMe, ...known };
   const [place] = context.settings.attempts;
   const full = place!.seal(JSON.stringify({ ...content, callbackUrl }));
   const value = full.length > LONGEST ? place!.seal(JSON.stringify(content)) : full;
@@ -190,8 +193,13 @@ export function dropAttempt(answer: Answer, { name }: Attempt, context: Provider
   return { ...answer, cookies: [...answer.cookies, removalOf(name, cookieOf(context).options)] };
 }
 
-/** The context of a callback, whose callback URL is that of the attempt. */
-export function withCallbackUrl(context: ProviderContext, { callbackUrl }: Attempt): ProviderContext {
+/** The context of a callback, which goes on with what its attempt began with. */
+export function contextOf(
+  { callbackUrl, rememberMe }: Attempt,
+  received: ProviderContext,
+): ProviderContext {
+  // The form of a passkey says it at the end.
+  const context = { ...received, rememberMe: rememberMe ?? received.rememberMe };
   if (callbackUrl === undefined) return context;
   const { name } = context.settings.callbackUrlCookie;
   const { cookies } = withoutCookies(context, [name]);

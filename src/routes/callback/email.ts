@@ -23,7 +23,7 @@ export async function handleEmailCallback(context: ProviderContext): Promise<Ans
 /** The parameters of the link, from the form of the page or from the query. */
 export function linkOf({ query, body, callbackUrl }: ProviderContext): URLSearchParams {
   const link = new URLSearchParams(query);
-  for (const name of ["token", "email"]) {
+  for (const name of ["token", "email", "rememberMe"]) {
     if (typeof body?.[name] === "string") link.set(name, body[name]);
   }
   if (callbackUrl !== undefined) link.set("callbackUrl", callbackUrl);
@@ -40,7 +40,10 @@ const NOT_IN_ADVANCE: Answer = { status: 503, headers: {}, cookies: [] };
 function signIn(link: URLSearchParams, context: ProviderContext): Promise<Answer> {
   const token = link.get("token") || "none";
   link.set("token", token);
-  return callCore({ ...context, method: "GET", body: undefined, query: link.toString() }, {
+  const choice = link.get("rememberMe");
+  const rememberMe = context.rememberMe ?? (choice === null ? undefined : choice !== "false");
+  link.delete("rememberMe");
+  return callCore({ ...context, rememberMe, method: "GET", body: undefined, query: link.toString() }, {
     wrapAdapter: (adapter) => acceptOlderTokens(adapter, token, context.config.hashSecrets),
   });
 }

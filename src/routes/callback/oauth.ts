@@ -13,13 +13,13 @@ import type { FailureCode } from "../../pages/page_error.ts";
 import { errorIn, type ProviderError, toLoggable, toLogText } from "../../provider/provider_error.ts";
 import {
   type Attempt,
+  contextOf,
   dropAttempt,
   findAttempt,
   isOver,
   linkedUser,
   newestAttempt,
   noAttempt,
-  withCallbackUrl,
 } from "./attempts.ts";
 import { isIssuerOf, issuerProblem, unknownIssuer } from "./issuer.ts";
 import { leadOn } from "./late.ts";
@@ -41,7 +41,7 @@ export async function handleOAuthCallback(received: ProviderContext): Promise<An
   const newest = () => isChecked ? undefined : newestAttempt(received);
   const attempt = state === undefined ? newest() : findAttempt(received, state);
   if (attempt === undefined) return await leadOn(await answerCallback(received, undefined, {}), received);
-  const context = withCallbackUrl(received, attempt);
+  const context = contextOf(attempt, received);
   const finish = (call: CoreCall) => answerCallback(context, attempt, call);
   const { linkTo } = attempt;
   const answer = linkTo === undefined
