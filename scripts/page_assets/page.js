@@ -24,6 +24,8 @@
   }
 
   for (const button of document.querySelectorAll(".reveal")) setUpPassword(button);
+  const choice = document.querySelector("[type=checkbox][name=rememberMe]");
+  if (choice) followChoice(choice);
   for (const timer of document.querySelectorAll("[data-seconds]")) countDown(timer);
 
   const automatic = document.querySelector("form[data-automatic=true]");
@@ -32,6 +34,22 @@
     const send = () => automatic.requestSubmit();
     if (document.prerendering) document.addEventListener("prerenderingchange", send, { once: true });
     else send();
+  }
+
+  /** The forms without a check mark do as the first one says. */
+  function followChoice(choice) {
+    for (const box of document.querySelectorAll("[data-choice]")) box.hidden = false;
+    const others = [...document.querySelectorAll("form[data-brand]")].filter((form) =>
+      !form.elements.rememberMe
+    );
+    const fields = others.map((form) => {
+      const field = Object.assign(document.createElement("input"), { type: "hidden", name: "rememberMe" });
+      form.append(field);
+      return field;
+    });
+    const follow = () => fields.forEach((field) => field.value = choice.checked);
+    choice.addEventListener("change", follow);
+    follow();
   }
 
   function setUpPassword(button) {

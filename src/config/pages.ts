@@ -27,7 +27,7 @@ export interface PageSettings {
 
 /** @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if a page or the theme is invalid. */
 export function pageSettings(
-  { pages = {}, theme = {} }: Pick<FastifyAuthConfig, "pages" | "theme">,
+  { pages = {}, session = {}, theme = {} }: Pick<FastifyAuthConfig, "pages" | "session" | "theme">,
   providers: readonly Provider[],
   summaries: readonly ProviderSummary[],
   languages: Languages,
@@ -49,7 +49,8 @@ export function pageSettings(
   const views = providers.map(toProviderView).filter((view) => view !== undefined);
   const { darkLogo, favicon, style } = pages;
   const { logo = darkLogo, colorScheme = "auto" } = theme;
-  const look = { logo, darkLogo, favicon, themeColor, panel, links, style, colorScheme };
+  const rememberMe = session.ephemeralMaxAge !== false;
+  const look = { logo, darkLogo, favicon, themeColor, panel, links, style, colorScheme, rememberMe };
   return {
     look,
     theme: themeRules(theme),

@@ -137,7 +137,7 @@ CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 
   async function fetchOptions(form, fields, signal) {
     const query = new URLSearchParams(fields);
-    for (const name of ["csrfToken", "callbackUrl"]) query.delete(name);
+    for (const name of ["csrfToken", "callbackUrl", "rememberMe"]) query.delete(name);
     const response = await fetch(\`\${form.dataset.passkey}?\${query}\`, { signal });
     if (!response.ok) throw new Error(\`\${response.status} \${response.statusText}\`);
     return await response.json();

@@ -92,8 +92,25 @@ function methods(page: SignInPage, failure: Failure, view: PageView): SafeHtml {
     const group = html`<div class="buttons">${shown.map(formOf)}${more}</div>`;
     groups.splice(isButton(forms[0]!.provider) ? 0 : 1, 0, group);
   }
+  // The script has the buttons do as it says: each of their forms is another one.
+  const choice = main === undefined && buttons.length > 0 ? rememberMe("providers", page, view) : null;
   const divider = html`<p class="or"><span>${view.language.texts["signIn.or"]}</span></p>`;
-  return html`${groups.flatMap((group, index) => index === 0 ? [group] : [divider, group])}`;
+  return html`${groups.flatMap((group, index) => index === 0 ? [group] : [divider, group])}${
+    choice && html`<div data-choice hidden>${choice}</div>`
+  }`;
+}
+
+/** The check mark by which users choose to be remembered. Without it a browser sends the hidden field alone. */
+function rememberMe(form: string, { kind, rememberMe }: SignInPage, { look, language }: PageView) {
+  if (kind !== "signIn" || !look.rememberMe) return null;
+  const id = `${form}-remember-me`;
+  const checked = rememberMe === "false" ? undefined : true as const;
+  const attributesOfInput = { type: "checkbox", id, name: "rememberMe", value: "true", checked };
+  return html`
+    <div class="field check">
+      <input${attributes(attributesOfInput)}><label for="${id}">${language
+        .texts["signIn.rememberMe"]}</label></div>
+  `;
 }
 
 /** Whether a provider needs nothing but a click. */
@@ -123,6 +140,7 @@ function signInForm(
   const { id, brand, type } = provider;
   const { csrfToken, callbackUrl } = page;
   const waits = failed === id && page.when !== undefined;
+  const choice = isButton(provider) ? null : rememberMe(id, page, view);
   const attributesOfForm = {
     method: "post",
     action: addressOf(provider, view, page.authorization),
@@ -132,6 +150,7 @@ function signInForm(
   const content = [
     ...hiddenFields({ csrfToken, callbackUrl }),
     ...fieldsOf(form, page, { failed, notice }, view),
+    ...(choice ? [...hiddenFields({ rememberMe: "false" }), choice] : []),
     submitButton(provider, { main, waits }, view),
     provider.registers && page.kind === "signIn" ? registerButton(view) : null,
     mail && mailButton(mail, view),

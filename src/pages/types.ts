@@ -43,6 +43,8 @@ export interface SignInPage extends Wait {
   readonly identifier?: string | undefined;
   /** An e-mail address to begin with. */
   readonly email?: string | undefined;
+  /** "false" if the user chose not to be remembered, and a form failed. */
+  readonly rememberMe?: "false" | undefined;
 }
 
 /** How long a user has to wait for another try. */
@@ -203,6 +205,8 @@ export interface Look {
   /** The address of a stylesheet of the application. */
   readonly style: string | undefined;
   readonly colorScheme: "auto" | "dark" | "light";
+  /** Whether users choose to be remembered. */
+  readonly rememberMe?: boolean;
 }
 
 /** What a page has in the document that all pages share. */

@@ -19,6 +19,7 @@ interface FailedForm {
   /** The id of its provider. */
   readonly failed?: string | undefined;
   readonly identifier?: string | undefined;
+  readonly rememberMe?: "false" | undefined;
   /** In seconds. */
   readonly wait?: number | undefined;
 }
@@ -70,12 +71,13 @@ export function keptForm(
   const { name, options } = cookieOf(context);
   const held = parseJsonObject(parseCookie(context.cookies)[name] ?? "");
   if (held === undefined || (again && held.again !== true)) return { form: {}, cookies: [] };
-  const { failed, identifier, ends } = held;
+  const { failed, identifier, rememberMe, ends } = held;
   const wait = typeof ends === "number" ? Math.ceil((ends - Date.now()) / 1000) : 0;
   return {
     form: {
       failed: typeof failed === "string" ? failed : undefined,
       identifier: typeof identifier === "string" ? identifier : undefined,
+      rememberMe: rememberMe === "false" ? rememberMe : undefined,
       wait: wait > 0 ? wait : undefined,
     },
     cookies: [removalOf(name, options)],
@@ -101,7 +103,7 @@ function formOf({ config, provider, body }: RequestContext): FailedForm {
   const field = view.fields.find(isIdentifier);
   const sent = field && body?.[field.name];
   const identifier = typeof sent === "string" ? sent.slice(0, LONGEST_IDENTIFIER) : undefined;
-  return { failed: view.id, identifier };
+  return { failed: view.id, identifier, rememberMe: body?.rememberMe === "false" ? "false" : undefined };
 }
 
 function cookieOf({ config, origin }: RequestContext) {
