@@ -5,27 +5,21 @@
  */
 import websocket from "@fastify/websocket";
 import Fastify, { type FastifyInstance } from "fastify";
-import { FastifyAuth, getSession, requireSession } from "fastify-authjs";
+import { createAuth } from "fastify-authjs";
 import { authConfig } from "./auth.ts";
 
-const config = authConfig();
-
-/** How often a socket's session is looked at again, in milliseconds: its cookie is that of the upgrade for good. */
-const RECHECK = 60_000;
+const auth = createAuth(authConfig());
 
 /** Makes the application. */
-export async function build(recheck: number = RECHECK): Promise<FastifyInstance> {
+export async function build(): Promise<FastifyInstance> {
   const app = Fastify();
   await app.register(websocket);
-  await app.register(FastifyAuth(config), { prefix: "/auth" });
+  await app.register(auth.plugin, { prefix: "/auth" });
   await app.register((scope, _options, done) => {
     // As `onRequest` the guard answers 401 before there is a socket
-    scope.get("/me", { websocket: true, onRequest: requireSession(config) }, async (socket, request) => {
-      const timer = setInterval(async () => {
-        if (await getSession(request, config) === null) socket.close(4401, "the session has ended");
-      }, recheck);
-      socket.on("close", () => clearInterval(timer));
-      const session = await getSession(request, config);
+    scope.get("/me", { websocket: true, onRequest: auth.requireSession() }, async (socket, request) => {
+      await auth.onSessionEnd(request, () => socket.close(4401, "the session has ended"));
+      const session = await auth.getSession(request);
       socket.send(JSON.stringify(session?.user));
     });
     done();

@@ -209,7 +209,7 @@ async function mountPerRequest(
   const bare = serve(none, mountPath);
   const mountOf: MountOf = (request) => (request as { [MOUNT]?: Mount })[MOUNT] ?? bare;
   // Any configuration may use any feature.
-  const features = await Promise.all(FEATURES.map(({ load }) => load()));
+  const features = await Promise.all(FEATURES.flatMap(({ load }) => load?.() ?? []));
   const routes = [...AUTH_ROUTES, ...features.flatMap(({ routes = [] }) => routes)];
   return { mountOf, served: bare.auth, routes };
 }

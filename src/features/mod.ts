@@ -7,6 +7,7 @@ import type { AccessTokensActions, AccessTokensConfig } from "./access_tokens/op
 import type { AccountsActions } from "./accounts/types.ts";
 import type { BearerConfig } from "./bearer/options.ts";
 import type { EmailConfirmConfig } from "./email_confirm/options.ts";
+import type { LiveConnectionsActions } from "./live_connections/options.ts";
 import type { ProviderLogoutConfig } from "./provider_logout/options.ts";
 import type { RateLimitConfig } from "./rate_limit/options.ts";
 import type { SessionsActions, SessionsConfig } from "./sessions/options.ts";
@@ -17,6 +18,7 @@ export type * from "./access_tokens/options.ts";
 export type * from "./accounts/types.ts";
 export type * from "./bearer/options.ts";
 export type * from "./email_confirm/options.ts";
+export type * from "./live_connections/options.ts";
 export type * from "./provider_logout/options.ts";
 export type * from "./rate_limit/options.ts";
 export type * from "./sessions/options.ts";
@@ -40,7 +42,8 @@ export interface FeatureGuardOptions extends StepUpGuardOptions {}
 export type { ProviderLogoutAction as FeatureSignOutOptions } from "./provider_logout/options.ts";
 
 /** What they add to the object of `createAuth()`. */
-export interface FeatureActions extends AccessTokensActions, AccountsActions, SessionsActions {}
+export interface FeatureActions
+  extends AccessTokensActions, AccountsActions, LiveConnectionsActions, SessionsActions {}
 
 export const FEATURES: readonly ListedFeature[] = [
   {
@@ -86,7 +89,6 @@ export const FEATURES: readonly ListedFeature[] = [
   },
   {
     options: [],
-    load: async () => (await import("./accounts/mod.ts")).accounts,
     actions: {
       load: async () => await import("./accounts/passkeys.ts") as unknown as Actions,
       ofRequest: ["listPasskeys", "renamePasskey", "removePasskey"],
@@ -108,6 +110,13 @@ export const FEATURES: readonly ListedFeature[] = [
       load: async () => await import("./sessions/actions.ts") as unknown as Actions,
       ofRequest: ["listSessions"],
       ofConfiguration: ["revokeSession", "revokeSessions"],
+    },
+  },
+  {
+    options: [],
+    actions: {
+      load: async () => await import("./live_connections/on_session_end.ts") as unknown as Actions,
+      ofRequest: ["onSessionEnd"],
     },
   },
   {

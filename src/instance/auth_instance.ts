@@ -68,7 +68,8 @@ export class AuthInstance {
 
   async #loadFeatures(): Promise<FastifyAuthError | undefined> {
     try {
-      this.used = await loadFeatures(FEATURES, { ...this.config.facts, store: this.store, kept: this.#kept });
+      const { config: { facts }, store, live } = this;
+      this.used = await loadFeatures(FEATURES, { ...facts, store, live, kept: this.#kept });
     } catch (error) {
       return asConfigError(error);
     }

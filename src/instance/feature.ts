@@ -5,6 +5,7 @@ import type { Rule } from "../config/rules.ts";
 import type { Hooks } from "../core/context.ts";
 import type { FeatureOptions, FeatureSignOutOptions } from "../features/mod.ts";
 import { type FastifyAuthErrorCode, invalidConfig } from "../errors.ts";
+import type { LiveSessions } from "../session/live_sessions.ts";
 import type { SharedStore } from "../session/shared_store.ts";
 import type { AuthRoute } from "../routes/table.ts";
 
@@ -18,7 +19,8 @@ export interface ListedFeature {
   readonly guard?: ListedGuard;
   /** What is recommended to configurations, whether they use it or not. */
   readonly advice?: readonly Mistake<NoticeCode>[];
-  readonly load: () => Promise<Feature>;
+  /** None if it has actions alone. */
+  readonly load?: () => Promise<Feature>;
   /** What it adds to the object of `createAuth()`, whether a configuration uses it or not. */
   readonly actions?: ListedActions;
   /** What is wrong with an option of a function that needs the feature, if it is not used. */
@@ -37,6 +39,7 @@ export interface ListedActions {
 
 export interface Setup extends Facts {
   readonly store: SharedStore | undefined;
+  readonly live: LiveSessions;
   /** What features keep for the next configuration of the tenant, by name. */
   readonly kept: Map<string, unknown>;
 }
@@ -79,7 +82,8 @@ export interface UsedFeatures {
  */
 export async function loadFeatures(list: readonly ListedFeature[], setup: Setup): Promise<UsedFeatures> {
   const { config } = setup;
-  const features = await Promise.all(list.filter((each) => isUsed(each, setup)).map(({ load }) => load()));
+  const used = list.filter((each) => isUsed(each, setup));
+  const features = await Promise.all(used.flatMap(({ load }) => load?.() ?? []));
   for (const { rules = {} } of features) {
     for (const [name, rule] of Object.entries(rules)) {
       const value: unknown = config[name as keyof FeatureOptions];

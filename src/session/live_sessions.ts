@@ -51,6 +51,8 @@ export class LiveSessions {
   /** The reads under way by their tokens: others of the same token join what it gives. */
   readonly reads: Map<string, Promise<JwtRead>> = new Map();
   readonly updates: Map<string, Promise<Outcome>> = new Map();
+  /** By names of sessions: what looks at one once more if this process may have ended it. */
+  readonly watches: Map<string, Set<() => unknown>> = new Map();
   /** By names, in the order in which they are forgotten. */
   readonly #ends = new Map<string, End>();
   /** When an end was forgotten before its time. */
@@ -130,7 +132,12 @@ export class LiveSessions {
     const end = this.#ends.get(name) ?? { times: 0, at: monotonicNow(), until: 0 };
     end.times++;
     this.#keepEnd(name, end);
+    this.tell(name);
     return end.times;
+  }
+
+  tell(name: string): void {
+    for (const look of this.watches.get(name) ?? []) look();
   }
 
   /** Begins a session: the application's codec may give it the token of one that ended. */

@@ -16,7 +16,7 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   "calling core": ["callCore", "answerWithAdapter"],
   "pages": ["sendPage", "renderPage", "loadAssets", "logoSprite", "unpack", "signInMail"],
   "requests to providers": ["limitedFetch", "refreshTokens"],
-  "actions": ["beginSignIn", "rowsOf", "sessionRows", "whileValid", "startStepUp"],
+  "actions": ["beginSignIn", "rowsOf", "sessionRows", "onSessionEnd", "whileValid", "startStepUp"],
   "options": [
     "confirmSignIn",
     "beginInitiated",

@@ -18,11 +18,12 @@ export const sessions: Feature = {
       '`revocable` needs a `store`, which knows the sessions: set redisStore() of "fastify-authjs/redis", or ' +
         "memoryStore() for one process."],
   ],
-  configure({ config, core, store, notices }) {
+  configure({ config, core, store, live, notices }) {
     const { ephemeralMaxAge } = config.session ?? {};
     const lifetimes = lifetimesOf(core), ephemeral = lifetimesOf(core, ephemeralMaxAge || EPHEMERAL_MAX_AGE);
     const records = new SessionRecords({
       store: store!,
+      live,
       tenant: config.tenant,
       maxAge: Math.min(lifetimes.maxAge, lifetimes.tokenMaxAge),
       ephemeralMaxAge: Math.min(ephemeral.maxAge, ephemeral.tokenMaxAge),

@@ -5,6 +5,7 @@
 import type { JWT } from "@auth/core/jwt";
 import type { NamedSession, SessionUse } from "../../session/hooks.ts";
 import type { KnownSession, KnownSessions, SessionKey } from "../../session/known_session.ts";
+import type { LiveSessions } from "../../session/live_sessions.ts";
 import { isEphemeral } from "../../session/name.ts";
 import type { SharedStore } from "../../session/shared_store.ts";
 
@@ -26,6 +27,7 @@ interface RecordClaim extends SessionKey {
 
 interface RecordSettings {
   readonly store: SharedStore;
+  readonly live: LiveSessions;
   readonly tenant: string | undefined;
   /** Seconds until a session ends that is not used. */
   readonly maxAge: number;
@@ -129,23 +131,26 @@ export class SessionRecords implements KnownSessions {
 
   async end(session: SessionKey): Promise<boolean> {
     const { user, id } = session;
-    const { store, keepFor } = this.#settings;
+    const { store, live, keepFor } = this.#settings;
     const { hasEnded, record } = await this.#stateOf(session);
     await store.call("set", store.key("ended", user, id), "1", keepFor);
     await store.call("remove", store.key("sessions", user), id);
+    live.tell(id);
     return record !== undefined && !hasEnded;
   }
 
   /** Ends all sessions of a user but one, tokens that are not listed too. */
   async endAll(user: string, except: string | undefined): Promise<void> {
-    const { store, keepFor } = this.#settings;
+    const { store, live, keepFor } = this.#settings;
     const key = store.key("sessions", user);
     const ids = await store.call("members", key);
     // One that ended must not come back.
     const kept = (await this.list(user)).find(({ id }) => id === except)?.id;
     const epoch: Epoch = { generation: crypto.randomUUID(), except: kept };
     await store.call("set", store.key("epoch", user), JSON.stringify(epoch), keepFor);
-    await Promise.all(ids.map((id) => id === kept ? undefined : store.call("remove", key, id)));
+    const ended = ids.filter((id) => id !== kept);
+    await Promise.all(ended.map((id) => store.call("remove", key, id)));
+    for (const id of ended) live.tell(id);
   }
 
   async #stateOf(session: SessionKey & Partial<RecordClaim>): Promise<SessionState> {

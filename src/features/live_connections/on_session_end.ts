@@ -1,0 +1,121 @@
+/** Follows the session of a connection that stays open. */
+import { JWTSessionError } from "@auth/core/errors";
+import { clearTimeout, setTimeout } from "node:timers";
+import type { ActionAuth } from "../../actions/perform.ts";
+import { rowEnd } from "../../config/lifetime.ts";
+import { toCoreLogger } from "../../core/logger.ts";
+import { assertSessionArguments, invalid } from "../../instance/arguments.ts";
+import { presentedToken } from "../../instance/read_session.ts";
+import { Refusal } from "../../jwt/refusal.ts";
+import { readSessionCookie } from "../../session/cookie.ts";
+import { type EndingContext, hasEnded } from "../../session/ending.ts";
+import { hasEndedElsewhere } from "../../session/hooks.ts";
+import { openToken, sessionName } from "../../session/open.ts";
+import { RequestReads } from "../../session/request_reads.ts";
+import type { LiveRequest } from "./options.ts";
+
+/** Shorter than replaced tokens lead to the newest one (`GRACE_MS`): what others renew here meanwhile is followed. */
+const INTERVAL_MS = 20_000;
+
+/** The longest that a timer of Node waits, in milliseconds. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** Calls a function once when the session of a request ends. */
+export async function onSessionEnd(
+  { instance, config }: ActionAuth,
+  request: LiveRequest,
+  callback: () => unknown,
+  { interval = INTERVAL_MS }: { readonly interval?: number } = {},
+): Promise<() => void> {
+  assertSessionArguments(request, config);
+  if (typeof callback !== "function") {
+    throw invalid("onSessionEnd()", "give it a function to call at the end.");
+  }
+  if (typeof interval !== "number" || !(interval > 0 && interval <= LONGEST_MS)) {
+    throw invalid("onSessionEnd()", `\`interval\` is in milliseconds, from 1 to ${LONGEST_MS}.`);
+  }
+  const problem = await instance.problem();
+  if (problem !== undefined) throw problem;
+  const { log, raw: { socket } } = request;
+  const presented = presentedToken(request, config);
+  const name = presented && await sessionName(presented.cookie.token, presented.settings);
+  let token = presented?.cookie.token ?? "";
+  let sent = presented && readSessionCookie(request.headers.cookie, presented.settings.cookie.name).token;
+  if (!sent || await sessionName(sent, presented!.settings) !== name) sent = token;
+  const { watches } = instance.live;
+  const closing = [socket, RequestReads.of(request).reply?.raw ?? socket];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let ends = Infinity;
+  let looks = 0;
+
+  function stop(): void {
+    looks = NaN;
+    clearTimeout(timer);
+    for (const each of closing) each.off("close", stop);
+    const told = watches.get(name!);
+    if (told?.delete(look) && told.size === 0) watches.delete(name!);
+  }
+
+  async function end(): Promise<void> {
+    stop();
+    try {
+      await callback();
+    } catch (error) {
+      log.error(error, "Auth.js: the function that onSessionEnd() was given failed.");
+    }
+  }
+
+  /** Looks at the session. A look that begins later takes the place of one under way. */
+  async function look(): Promise<void> {
+    const own = ++looks;
+    clearTimeout(timer);
+    try {
+      const { settings } = presented!;
+      const logger = toCoreLogger(log, instance.config.core.logger, instance.config.core.debug);
+      let known = 0;
+      // What the opening request has renewed its client never got: that goes on with the token it sent.
+      for (const each of new Set([token, sent!].map((each) => settings.live.newest(each)))) {
+        const end = await endOf(each, name!, { settings, logger });
+        if (end > known) [known, token] = [end, each];
+      }
+      if (own === looks) ends = known;
+    } catch (error) {
+      log.error(error, "Auth.js: onSessionEnd() could not look at the session, and tries again.");
+    }
+    if (own !== looks) return;
+    const left = ends - Date.now();
+    if (left <= 0) return await end();
+    timer = setTimeout(look, Math.max(1, Math.min(interval, left)));
+    timer.unref();
+  }
+
+  if (closing.some(({ destroyed }) => destroyed)) return stop;
+  if (name === undefined) {
+    await end();
+    return stop;
+  }
+  for (const each of closing) each.once("close", stop);
+  watches.set(name, (watches.get(name) ?? new Set()).add(look));
+  await look();
+  return stop;
+}
+
+/**
+ * When a session ends unless it is used, in milliseconds since 1970; 0 if it has ended. Nothing is renewed: a new
+ * token could not be given to the client.
+ */
+async function endOf(token: string, name: string, context: EndingContext): Promise<number> {
+  const { settings } = context;
+  if (await hasEnded(name, context)) return 0;
+  if (settings.strategy === "database") {
+    const found = await settings.adapter!.getSessionAndUser!(token);
+    return found === null ? 0 : rowEnd(found.session.expires, settings).valueOf();
+  }
+  try {
+    const opened = await openToken(token, settings);
+    return await hasEndedElsewhere(opened, settings.hooks) ? 0 : Date.parse(opened.ends.kept);
+  } catch (error) {
+    if (error instanceof Refusal || error instanceof JWTSessionError) return 0;
+    throw error;
+  }
+}
