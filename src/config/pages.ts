@@ -25,6 +25,18 @@ export interface PageSettings {
   readonly render: (page: Page, view: PageView) => Promise<string>;
 }
 
+const ADDRESSES = [
+  "confirmEmail",
+  "darkLogo",
+  "error",
+  "favicon",
+  "newUser",
+  "signIn",
+  "signOut",
+  "style",
+  "verifyRequest",
+] as const;
+
 /** @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if a page or the theme is invalid. */
 export function pageSettings(
   { pages = {}, session = {}, theme = {} }: Pick<FastifyAuthConfig, "pages" | "session" | "theme">,
@@ -32,22 +44,13 @@ export function pageSettings(
   summaries: readonly ProviderSummary[],
   languages: Languages,
 ): PageSettings {
-  const {
-    language: _language,
-    languageMenu: _languageMenu,
-    texts: _texts,
-    siteName,
-    links = {},
-    panel,
-    themeColor,
-    ...addresses
-  } = pages;
-  for (const [name, address] of Object.entries(addresses)) assertAddress(name, address);
+  const { siteName, links = {}, panel, themeColor, ...others } = pages;
+  for (const name of ADDRESSES) assertAddress(name, others[name]);
   for (const [name, address] of Object.entries(links)) assertAddress(`links.${name}`, address);
   assertAddress("panel.image", panel?.image);
   if (themeColor !== undefined) assertColour("pages.themeColor", themeColor);
   const views = providers.map(toProviderView).filter((view) => view !== undefined);
-  const { darkLogo, favicon, style } = pages;
+  const { darkLogo, favicon, style } = others;
   const { logo = darkLogo, colorScheme = "auto" } = theme;
   const rememberMe = session.ephemeralMaxAge !== false;
   const look = { logo, darkLogo, favicon, themeColor, panel, links, style, colorScheme, rememberMe };

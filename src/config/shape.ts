@@ -7,7 +7,7 @@ import type { Provider } from "@auth/core/providers";
 import type { Theme } from "@auth/core/types";
 import { invalidConfig, invalidProvider } from "../errors.ts";
 import { FEATURES } from "../features/mod.ts";
-import type { FeatureOptions } from "../features/mod.ts";
+import type { FeatureOptions, FeaturePages } from "../features/mod.ts";
 import type {
   FastifyAuthConfig,
   FastifyAuthPages,
@@ -60,7 +60,8 @@ const PAGES = {
   panel: { image: TEXT } satisfies ShapeOf<PagePanel>,
   siteName: FILLED,
   texts: OBJECT,
-} satisfies ShapeOf<FastifyAuthPages>;
+  ...each(BOOLEAN, ...FEATURES.flatMap(({ pages = [] }) => pages)),
+} satisfies ShapeOf<Omit<FastifyAuthPages, keyof FeaturePages>>;
 
 /** A date can be this many seconds after 1970, which no lifetime needs. */
 const LONGEST = 1e11;

@@ -12,6 +12,7 @@ import type { JsonSchema } from "../errors.ts";
 import type { AuthBody } from "../http/body.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import type { Assets } from "../pages/assets.ts";
+import type { SignInPage } from "../pages/types.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 import { possibleParts, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
 import type { SessionHooks } from "../session/hooks.ts";
@@ -47,6 +48,8 @@ export interface Hooks extends SessionHooks {
   readonly refusals?: Readonly<Record<number, JsonSchema>>;
   /** Answers a request to an auth route, or an action of the application, mostly by `answer`. */
   onAnswer?(context: RequestContext, answer: () => Promise<Answer>): Promise<Answer>;
+  /** What the sign-in page says of a browser. */
+  onSignInPage?(context: RequestContext): Pick<SignInPage, "lastUsed">;
   /** The cookies that it sets, for the table of how the application is set up. */
   readonly cookies?: readonly CookieDefinition[];
   /** A user signs out, and the session has not ended yet. Gives what becomes of the answer once it has. */

@@ -7,6 +7,7 @@ import type { AccessTokensActions, AccessTokensConfig } from "./access_tokens/op
 import type { AccountsActions } from "./accounts/types.ts";
 import type { BearerConfig } from "./bearer/options.ts";
 import type { EmailConfirmConfig } from "./email_confirm/options.ts";
+import type { LastUsedPages } from "./last_used/options.ts";
 import type { LiveConnectionsActions } from "./live_connections/options.ts";
 import type { ProviderLogoutConfig } from "./provider_logout/options.ts";
 import type { RateLimitConfig } from "./rate_limit/options.ts";
@@ -18,6 +19,7 @@ export type * from "./access_tokens/options.ts";
 export type * from "./accounts/types.ts";
 export type * from "./bearer/options.ts";
 export type * from "./email_confirm/options.ts";
+export type * from "./last_used/options.ts";
 export type * from "./live_connections/options.ts";
 export type * from "./provider_logout/options.ts";
 export type * from "./rate_limit/options.ts";
@@ -34,6 +36,9 @@ export interface FeatureOptions
     RateLimitConfig,
     SessionsConfig,
     StepUpConfig {}
+
+/** What they add to `pages`. */
+export interface FeaturePages extends LastUsedPages {}
 
 /** What they add to the options of guards. */
 export interface FeatureGuardOptions extends StepUpGuardOptions {}
@@ -93,6 +98,13 @@ export const FEATURES: readonly ListedFeature[] = [
       load: async () => await import("./accounts/passkeys.ts") as unknown as Actions,
       ofRequest: ["listPasskeys", "renamePasskey", "removePasskey"],
     },
+  },
+  {
+    options: [],
+    pages: ["lastUsed"],
+    isUsed: ({ config: { pages }, providers }) =>
+      providers.length > 1 && pages?.signIn === undefined && pages?.lastUsed !== false,
+    load: async () => (await import("./last_used/mod.ts")).lastUsed,
   },
   {
     options: ["bearer"],

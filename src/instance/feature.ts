@@ -3,7 +3,7 @@ import { type Facts, type Mistake, mistakesIn, requireNone } from "../config/mis
 import type { Notice, NoticeCode } from "../config/notices.ts";
 import type { Rule } from "../config/rules.ts";
 import type { Hooks } from "../core/context.ts";
-import type { FeatureOptions, FeatureSignOutOptions } from "../features/mod.ts";
+import type { FeatureOptions, FeaturePages, FeatureSignOutOptions } from "../features/mod.ts";
 import { type FastifyAuthErrorCode, invalidConfig } from "../errors.ts";
 import type { LiveSessions } from "../session/live_sessions.ts";
 import type { SharedStore } from "../session/shared_store.ts";
@@ -13,6 +13,8 @@ import type { AuthRoute } from "../routes/table.ts";
 export interface ListedFeature {
   /** Its options of the configuration. It is used if one of them is neither `false` nor missing. */
   readonly options: readonly (keyof FeatureOptions)[];
+  /** Its options in `pages`, which are true or false. */
+  readonly pages?: readonly (keyof FeaturePages)[];
   /** Whether a configuration uses it, if options do not say that. */
   readonly isUsed?: (facts: Facts) => boolean;
   /** What it adds to guards. Their options are checked before anything is loaded. */

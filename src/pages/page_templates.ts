@@ -51,8 +51,9 @@ export class PageTemplates {
     const values: Values = { ...variablesOf(page), script: view.nonce.script, style: view.nonce.style };
     const names = Object.keys(values);
     const { language: { tag }, site, mountPath } = view;
-    const { error, failed, rememberMe } = page as Partial<SignInPage>;
-    const key = JSON.stringify([page.kind, tag, site, mountPath, error, failed, rememberMe, names]);
+    const { error, failed, lastUsed, rememberMe } = page as Partial<SignInPage>;
+    const parts = [page.kind, tag, site, mountPath, error, failed, lastUsed, rememberMe, names];
+    const key = JSON.stringify(parts);
     const template = this.#templates.memo(key, { context: () => this.#templateOf(page, names, view) });
     // A page with many providers has the token in each form.
     const shown = Object.fromEntries(names.map((name) => [name, String(html`${values[name]}`)]));

@@ -79,7 +79,8 @@ function methods(page: SignInPage, failure: Failure, view: PageView): SafeHtml {
   const main = forms.find(({ provider }) => !isButton(provider))?.provider.id;
   const formOf = (form: SignInForm) => signInForm(form, form.provider.id === main, page, failure, view);
   const buttons = forms.filter(({ provider }) => isButton(provider));
-  const foldable = buttons.filter(({ provider }) => provider.type !== "webauthn").slice(MOST_BUTTONS);
+  const foldable = buttons.filter(({ provider }) => provider.type !== "webauthn").slice(MOST_BUTTONS)
+    .filter(({ provider }) => provider.id !== page.lastUsed);
   const shown = buttons.filter((form) => !foldable.includes(form));
   const more = foldable.length === 0 ? null : html`
     <details class="more">
@@ -151,7 +152,7 @@ function signInForm(
     ...hiddenFields({ csrfToken, callbackUrl }),
     ...fieldsOf(form, page, { failed, notice }, view),
     ...(choice ? [...hiddenFields({ rememberMe: "false" }), choice] : []),
-    submitButton(provider, { main, waits }, view),
+    submitButton(provider, { main, waits, isLast: page.lastUsed === id }, view),
     provider.registers && page.kind === "signIn" ? registerButton(view) : null,
     mail && mailButton(mail, view),
     type === "webauthn" ? passkeyStatus(view) : null,
@@ -168,7 +169,7 @@ function addressOf({ id, type }: ProviderView, { mountPath }: PageView, authoriz
 
 function submitButton(
   provider: ProviderView,
-  { main, waits }: { main: boolean; waits: boolean },
+  { main, waits, isLast }: { main: boolean; waits: boolean; isLast: boolean },
   view: PageView,
 ): SafeHtml {
   const button = {
@@ -181,7 +182,10 @@ function submitButton(
   };
   const label = signInLabel(provider, view.language.texts);
   const mark = isButton(provider) && !main ? providerLogo(provider, view) : null;
-  return fragment`<button${attributes(button)}>${mark}<span>${label}</span></button>`;
+  const last = isLast
+    ? html`<small class="last-used">${view.language.texts["signIn.lastUsed"]}</small>`
+    : null;
+  return fragment`<button${attributes(button)}>${mark}<span>${label}</span>${last}</button>`;
 }
 
 /** Has a link mailed to the address of a form that asks for a password, too. */

@@ -338,9 +338,20 @@ text-decoration: none;
 text-wrap: balance;
 cursor: pointer;
 }
+.last-used {
+padding: 0 0.5rem;
+border: 1px solid;
+border-radius: 1rem;
+font-size: 0.75rem;
+font-weight: 400;
+white-space: nowrap;
+}
 .button:has(.mark) {
 display: grid;
 grid-template-columns: 1.25rem 1fr 1.25rem;
+}
+.button:has(.mark):has(.last-used) {
+grid-template-columns: 1.25rem 1fr auto;
 }
 .button + .button,
 form + .button,

@@ -43,6 +43,8 @@ export interface SignInPage extends Wait {
   readonly identifier?: string | undefined;
   /** An e-mail address to begin with. */
   readonly email?: string | undefined;
+  /** The id of the provider that the browser used last. */
+  readonly lastUsed?: string | undefined;
   /** "false" if the user chose not to be remembered, and a form failed. */
   readonly rememberMe?: "false" | undefined;
 }

@@ -25,6 +25,7 @@ export async function handleSignInPage(context: RequestContext): Promise<Answer>
   const user = error === null || asksAnew ? await userOf(context) : undefined;
   const stepsUp = user !== undefined && asksAnew;
   const { form, cookies } = keptForm(context);
+  const marks = Object.assign({}, ...context.auth.hooks.map((hooks) => hooks.onSignInPage?.(context)));
   const answer = await answerWithPage("signIn", context, ({ csrfToken, callbackUrl }) => {
     const name = user?.name ?? user?.email ?? undefined;
     if (user !== undefined && !stepsUp) {
@@ -43,6 +44,7 @@ export async function handleSignInPage(context: RequestContext): Promise<Answer>
       email: query.get("email") ?? (stepsUp ? user.email : undefined) ?? undefined,
       ...(stepsUp && { name, authorization: authorizationOf(query) }),
       ...form,
+      ...marks,
     };
   });
   return { ...answer, cookies: [...answer.cookies, ...cookies] };

@@ -3,6 +3,7 @@ import type { AuthConfig } from "@auth/core";
 import type { JWT } from "@auth/core/jwt";
 import type { EmailConfig } from "@auth/core/providers";
 import type { PagesOptions } from "@auth/core/types";
+import type { FeaturePages } from "../features/mod.ts";
 import type { Texts } from "../pages/texts/texts.ts";
 import type { LanguageRequest } from "./requests.ts";
 import type { Store } from "./store.ts";
@@ -184,7 +185,7 @@ export interface EmailMessageParams {
 }
 
 /** The pages of an application, and what the built-in pages and mails say. */
-export interface FastifyAuthPages extends Partial<PagesOptions> {
+export interface FastifyAuthPages extends Partial<PagesOptions>, FeaturePages {
   /**
    * The page that a mailed sign-in link opens, if `emailConfirm` is on. Its query has the `provider`,
    * `token`, `email` and `callbackUrl` of the link. Its form posts `token`, `email` and `callbackUrl` with a

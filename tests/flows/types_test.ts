@@ -400,6 +400,7 @@ Deno.test("2.5 FastifyAuthConfig is core's configuration without raw; the plugin
       | "favicon"
       | "language"
       | "languageMenu"
+      | "lastUsed"
       | "links"
       | "panel"
       | "siteName"

@@ -1,0 +1,31 @@
+/** Marks the sign-in method that a browser used last. */
+import { parseCookie } from "cookie";
+import { COOKIE_MAX_AGE } from "../../config/lifetime.ts";
+import { cookieSettings } from "../../config/cookies.ts";
+import type { RequestContext } from "../../core/context.ts";
+import type { Feature } from "../../instance/feature.ts";
+
+const COOKIE = { name: "last-used" };
+
+export const lastUsed: Feature = {
+  configure: () => ({
+    cookies: [COOKIE],
+    async onAnswer(context, answer) {
+      const given = await answer();
+      const id = context.provider?.id;
+      // An account that is linked signs nobody in.
+      if (id === undefined || !given.session || given.goesOn) return given;
+      const { name, options } = cookieOf(context);
+      const cookie = { name, value: id, options: { ...options, maxAge: COOKIE_MAX_AGE } };
+      return { ...given, cookies: [...given.cookies, cookie] };
+    },
+    onSignInPage(context) {
+      const id = parseCookie(context.cookies)[cookieOf(context).name];
+      return context.config.providers.has(id ?? "") ? { lastUsed: id } : {};
+    },
+  }),
+};
+
+function cookieOf({ config, origin }: RequestContext) {
+  return cookieSettings(COOKIE, config.core, origin.secure);
+}
