@@ -20,6 +20,8 @@ export interface PageSettings {
   readonly siteName: string | undefined;
   /** The application's page for mailed links. */
   readonly confirmEmail: string | undefined;
+  /** Whether a page offers to add a passkey. */
+  readonly passkeyOffer: boolean;
   /** What the pages may reach besides their own origin. */
   readonly policy: PagePolicy;
   readonly render: (page: Page, view: PageView) => Promise<string>;
@@ -39,7 +41,10 @@ const ADDRESSES = [
 
 /** @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if a page or the theme is invalid. */
 export function pageSettings(
-  { pages = {}, session = {}, theme = {} }: Pick<FastifyAuthConfig, "pages" | "session" | "theme">,
+  { adapter, pages = {}, session = {}, theme = {} }: Pick<
+    FastifyAuthConfig,
+    "adapter" | "pages" | "session" | "theme"
+  >,
   providers: readonly Provider[],
   summaries: readonly ProviderSummary[],
   languages: Languages,
@@ -61,6 +66,8 @@ export function pageSettings(
     languages,
     siteName,
     confirmEmail: pages.confirmEmail,
+    passkeyOffer: pages.passkeyOffer !== false && pages.signIn === undefined && adapter !== undefined &&
+      views.some(({ type }) => type === "webauthn"),
     render: later(async () => {
       const { PageTemplates } = await import("../pages/page_templates.ts");
       const templates = new PageTemplates();

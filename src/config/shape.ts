@@ -56,6 +56,7 @@ const PAGES = {
   ...each(TEXT, "darkLogo", "favicon", "style", "themeColor"),
   language: ANY,
   languageMenu: BOOLEAN,
+  passkeyOffer: BOOLEAN,
   links: each(TEXT, "forgotPassword", "help", "privacy", "signUp", "terms") satisfies ShapeOf<PageLinks>,
   panel: { image: TEXT } satisfies ShapeOf<PagePanel>,
   siteName: FILLED,

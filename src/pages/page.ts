@@ -2,6 +2,7 @@
 import { html, type SafeHtml } from "@remix-run/html-template";
 import type { PagePanel } from "../types.ts";
 import { DARK, LIGHT } from "./colour.ts";
+import { addPasskeyPage } from "./add_passkey.ts";
 import { confirmPage } from "./confirm.ts";
 import { errorPage } from "./error.ts";
 import { languageMenu } from "./language_menu.ts";
@@ -85,6 +86,8 @@ function contentOf(page: Page, view: PageView): PageContent {
     case "signIn":
     case "stepUp":
       return signInPage(page, view);
+    case "addPasskey":
+      return addPasskeyPage(page, view);
     case "signedIn":
       return signedInPage(page, view);
     case "signedOut":

@@ -52,7 +52,9 @@ CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
   for (const form of document.querySelectorAll("form[data-passkey]")) setUp(form);
 
   function setUp(form) {
-    if (!browserSupportsWebAuthn()) return tell(form, "unsupported");
+    if (!browserSupportsWebAuthn()) {
+      return form.dataset.offer ? location.replace(form.dataset.offer) : tell(form, "unsupported");
+    }
     const shared = document.getElementById(form.dataset.identifier);
     form.addEventListener("submit", (event) => {
       event.preventDefault();

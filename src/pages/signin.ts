@@ -28,7 +28,7 @@ export function signInPage(page: SignInPage, view: PageView): PageContent {
   const notice = page.error && noticeOf(page.error, page, view);
   return {
     title,
-    head: passkeyScript(page, view),
+    head: passkeyScript(page.providers, view),
     main: html`<h1>${title}</h1>
 <p class="site">${text}</p>
 ${failed === undefined ? notice : null}
@@ -127,7 +127,7 @@ export function beginAgain(
 ): Pick<PageContent, "head" | "main"> {
   const page = { ...flow, kind: "signIn", providers: [provider] } as const;
   const main = signInForm({ provider }, true, page, { failed: undefined, notice: undefined }, view);
-  return { head: passkeyScript(page, view), main };
+  return { head: passkeyScript([provider], view), main };
 }
 
 function signInForm(
@@ -210,7 +210,7 @@ function registerButton({ language }: PageView): SafeHtml {
 }
 
 /** What the script needs to know of a passkey form. */
-function passkeyAttributes({ provider, sharedField }: SignInForm, { mountPath, language }: PageView) {
+export function passkeyAttributes({ provider, sharedField }: SignInForm, { mountPath, language }: PageView) {
   const { texts } = language;
   return {
     "data-passkey": `${mountPath}/webauthn-options/${provider.id}`,
@@ -224,14 +224,17 @@ function passkeyAttributes({ provider, sharedField }: SignInForm, { mountPath, l
   };
 }
 
-function passkeyStatus({ language }: PageView): SafeHtml {
+export function passkeyStatus({ language }: PageView): SafeHtml {
   return html`
     <p class="status" role="status"></p>
     <noscript><p class="hint">${language.texts["passkey.script"]}</p></noscript>
   `;
 }
 
-function passkeyScript({ providers }: SignInPage, { assets, nonce }: PageView): SafeHtml | undefined {
+export function passkeyScript(
+  providers: readonly ProviderView[],
+  { assets, nonce }: PageView,
+): SafeHtml | undefined {
   if (!providers.some(({ type }) => type === "webauthn")) return undefined;
   const script = { src: assets.address("passkey.js"), nonce: nonce.script, defer: true as const };
   return fragment`<script${attributes(script)}></script>`;

@@ -9,6 +9,7 @@ import type { CodeError, PageError } from "./page_error.ts";
 export type Page =
   & (
     | SignInPage
+    | AddPasskeyPage
     | SignedInPage
     | SignedOutPage
     | SignOutPage
@@ -84,6 +85,15 @@ export interface FieldView {
   readonly label?: string | undefined;
   /** Further attributes, such as `type` and `placeholder`; `true` for one without a value. */
   readonly attributes: Readonly<Record<string, string | true>>;
+}
+
+/** The page that offers to add a passkey. */
+export interface AddPasskeyPage {
+  readonly kind: "addPasskey";
+  /** The provider for passkeys. */
+  readonly provider: ProviderView;
+  readonly csrfToken: string | undefined;
+  readonly callbackUrl: string | undefined;
 }
 
 /** The page for a user who is signed in already. */

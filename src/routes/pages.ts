@@ -10,6 +10,7 @@ import { callbackUrlOf, type Flow, flowOf } from "../core/flow.ts";
 import { CODE_ERRORS, errorForCode, isQueryError, type PageError } from "../pages/page_error.ts";
 import type { Page } from "../pages/types.ts";
 import { mailWithCode } from "./callback/email_code.ts";
+import { isOffer } from "./callback/passkey_offer.ts";
 import { keptForm } from "./failed_form.ts";
 import { STEP_UP_PARAMETERS } from "./query.ts";
 import { readSignedIn, withoutEndedSession } from "./session_change.ts";
@@ -28,6 +29,10 @@ export async function handleSignInPage(context: RequestContext): Promise<Answer>
   const marks = Object.assign({}, ...context.auth.hooks.map((hooks) => hooks.onSignInPage?.(context)));
   const answer = await answerWithPage("signIn", context, ({ csrfToken, callbackUrl }) => {
     const name = user?.name ?? user?.email ?? undefined;
+    const passkeys = providersOf(context, undefined).find(({ type }) => type === "webauthn");
+    if (user !== undefined && passkeys !== undefined && isOffer(context)) {
+      return { kind: "addPasskey", provider: passkeys, csrfToken, callbackUrl };
+    }
     if (user !== undefined && !stepsUp) {
       const returnUrl = withQuery(
         `${context.mountPath}/signin`,

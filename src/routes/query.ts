@@ -37,7 +37,7 @@ const only = (...names: string[]): Filter => (name) => names.includes(name);
 export const STEP_UP_PARAMETERS = ["acr_values", "max_age", "prompt"] as const;
 
 const PAGES: Readonly<Record<string, Filter>> = {
-  signin: only("callbackUrl", "email", "error", "ways", ...STEP_UP_PARAMETERS),
+  signin: only("callbackUrl", "email", "error", "offer", "ways", ...STEP_UP_PARAMETERS),
   signout: only("callbackUrl", "done"),
   error: only("callbackUrl", "code", "error"),
   "verify-request": only("callbackUrl", "error", "provider", "type"),

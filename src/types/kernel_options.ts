@@ -222,6 +222,13 @@ export interface FastifyAuthPages extends Partial<PagesOptions>, FeaturePages {
    */
   languageMenu?: boolean;
   /**
+   * Whether users who have no passkey are offered to add one after another sign-in, at most once in 30 days. There
+   * has to be a provider for passkeys, an `adapter` and the built-in sign-in page.
+   *
+   * @default true
+   */
+  passkeyOffer?: boolean;
+  /**
    * Texts that replace those of the built-in pages and mails, by language tag:
    * `{ en: { "signIn.title": "Welcome" } }`. A language that is not built in is added; texts that it lacks are
    * those of its built-in language (`pt` for `pt-BR`), else English.

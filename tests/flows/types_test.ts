@@ -403,6 +403,7 @@ Deno.test("2.5 FastifyAuthConfig is core's configuration without raw; the plugin
       | "lastUsed"
       | "links"
       | "panel"
+      | "passkeyOffer"
       | "siteName"
       | "style"
       | "texts"
