@@ -118,8 +118,7 @@ export function FastifyAuth(
 async function usableInstance(config: unknown, { log }: FastifyInstance): Promise<AuthInstance> {
   if (typeof config !== "object" || config === null) throw noConfiguration();
   const auth = authInstance(config as FastifyAuthConfig);
-  const problem = await auth.problem();
-  if (problem !== undefined) throw problem;
+  await auth.requireReady();
   for (const { message, ...details } of auth.warnings) log.warn(details, message);
   for (const { message, ...details } of auth.used.advice) log.info(details, message);
   auth.config.notices.sendTo(log);

@@ -57,6 +57,12 @@ export class AuthInstance {
     return this.#problem ??= this.#check();
   }
 
+  /** @throws {FastifyAuthError} What is wrong. */
+  async requireReady(): Promise<void> {
+    const problem = await this.problem();
+    if (problem !== undefined) throw problem;
+  }
+
   async #check(): Promise<FastifyAuthError | undefined> {
     const { config } = this;
     const problem = config.problem ?? await this.#loadFeatures() ?? await config.pages.languages.problem() ??

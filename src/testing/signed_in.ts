@@ -124,8 +124,7 @@ export async function signedIn(
   const config = (auth as { config?: FastifyAuthConfig } | undefined)?.config ?? auth as FastifyAuthConfig;
   assertArguments(app, config, options);
   const instance = authInstance(config);
-  const problem = await instance.problem();
-  if (problem !== undefined) throw problem;
+  await instance.requireReady();
   const settings = instance.settings(instance.config.origin?.secure ?? options.secure ?? false);
   const user = settings.strategy === "jwt" ? options.user : await userInDatabase(settings, options);
   const { cookies } = await makeSession(user, options, instance.config, settings);

@@ -48,7 +48,8 @@ export function tokensInRows(
         ...(refresh_token && { refresh_token }),
         ...(expires_at !== null && expires_at !== undefined && { expires_at: Number(expires_at) }),
       };
-      if (latest === undefined || endOf(tokens) > endOf(latest.tokens)) {
+      const { expires_at: end = Infinity } = tokens;
+      if (latest === undefined || end > (latest.tokens.expires_at ?? Infinity)) {
         latest = { provider, providerAccountId, tokens };
       }
     }
@@ -125,8 +126,4 @@ export function tokensInRows(
 
 function keyOf({ provider, providerAccountId }: TokenRow): string {
   return JSON.stringify([provider, providerAccountId]);
-}
-
-function endOf({ expires_at = Infinity }: ProviderTokens): number {
-  return expires_at;
 }

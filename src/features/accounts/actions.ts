@@ -85,7 +85,8 @@ export async function unlinkAccount(
   await removeAccount(auth, request, options, {
     caller: "unlinkAccount()",
     what: "account",
-    isMeant: (row) => isSame(row, account),
+    isMeant: ({ provider, providerAccountId }) =>
+      provider === account.provider && providerAccountId === account.providerAccountId,
     list: (user) => rowsOf(user, auth, "unlinkAccount()"),
   });
 }
@@ -110,8 +111,7 @@ export async function removeAccount(
   const { otherSignInMethod = false, allowGet = false } = options;
   const { config } = auth.instance;
   const { user, adapter } = await signedInUser(auth, request, caller);
-  if (!allowGet) assertNoLink(request, caller);
-  assertOwnRequest(request, requireOrigin(request, config.origin).href, config.trustedOrigins);
+  assertOwn(request, auth, allowGet ? undefined : caller);
   if (adapter.unlinkAccount === undefined) {
     throw invalid(caller, "the adapter has no `unlinkAccount()`.");
   }
@@ -137,28 +137,26 @@ export async function removeAccount(
   throw lastMethod();
 }
 
-function isSame(
-  row: ListedAccount,
-  { provider, providerAccountId }: Pick<LinkedAccount, "provider" | "providerAccountId">,
-): boolean {
-  return row.provider === provider && row.providerAccountId === providerAccountId;
-}
-
-/**
- * Whether the user can sign in with the account: its provider may have been removed from the configuration.
- */
+/** Whether the user can sign in with it: its provider may have been removed from the configuration. */
 function isUsable({ provider }: ListedAccount, { instance }: ActionAuth): boolean {
   return instance.config.providers.has(provider);
 }
 
-/**
- * Whether a sign-in link can be mailed to the user. An address that was never verified may be that of another
- * person.
- */
+/** Whether a sign-in link can be mailed. An address that was never verified may be that of another person. */
 function canUseMail({ email, emailVerified }: AdapterUser, { instance }: ActionAuth): boolean {
   const hasMail = [...instance.config.providers.values()].some(({ type }) => type === "email");
   // A Date, though some schemas keep a boolean.
   return hasMail && Boolean(email) && Boolean(emailVerified);
+}
+
+/** Refuses what a page of another origin sent, and links if a `caller` is not for them. */
+export function assertOwn(
+  request: ActionRequest,
+  { instance: { config } }: ActionAuth,
+  caller: string | undefined,
+): void {
+  if (caller !== undefined) assertNoLink(request, caller);
+  assertOwnRequest(request, requireOrigin(request, config.origin).href, config.trustedOrigins);
 }
 
 function lastMethod(): FastifyAuthError {
@@ -180,10 +178,8 @@ export async function signedInUser(
   request: SessionRequest,
   caller: string,
 ): Promise<SignedInUser> {
-  const { instance } = auth;
-  const problem = await instance.problem();
-  if (problem !== undefined) throw problem;
-  const { adapter } = instance.config.core;
+  await auth.instance.requireReady();
+  const { adapter } = auth.instance.config.core;
   if (adapter === undefined) {
     throw invalid(caller, "set an `adapter`: accounts are kept in its database.");
   }

@@ -6,20 +6,17 @@ import type { ActionAuth, ActionRequest } from "../../actions/perform.ts";
 import type { AccountListAdapter, ListedAccount } from "../../adapter/added_methods.ts";
 import { findPasskeys, type PasskeyAdapter } from "../../adapter/passkeys.ts";
 import { FastifyAuthError } from "../../errors.ts";
-import { assertNoLink, assertOwnRequest } from "../../http/cross_site.ts";
-import { requireOrigin } from "../../http/origin.ts";
 import { invalid } from "../../instance/arguments.ts";
 import { AAGUID } from "../../provider/webauthn/bridge.ts";
 import type { SessionRequest } from "../../types.ts";
 import { unpack } from "../../utils/unpack.ts";
-import { removeAccount, signedInUser } from "./actions.ts";
+import { assertOwn, removeAccount, signedInUser } from "./actions.ts";
 import { AUTHENTICATOR_NAMES } from "./authenticator_names.ts";
 import type { ListedPasskey, UnlinkAccountOptions } from "./types.ts";
 
 /** Characters of a name. */
 const LONGEST_NAME = 64;
 
-/** The passkeys of the signed-in user. */
 export async function listPasskeys(auth: ActionAuth, request: SessionRequest): Promise<ListedPasskey[]> {
   const { user, adapter } = await signedInUser(auth, request, "listPasskeys()");
   const names = unpack(AUTHENTICATOR_NAMES);
@@ -37,7 +34,6 @@ export async function listPasskeys(auth: ActionAuth, request: SessionRequest): P
   });
 }
 
-/** Names a passkey of the signed-in user. */
 export async function renamePasskey(
   auth: ActionAuth,
   request: ActionRequest,
@@ -45,9 +41,7 @@ export async function renamePasskey(
   name: string,
 ): Promise<void> {
   const { user, adapter } = await signedInUser(auth, request, "renamePasskey()");
-  const { config } = auth.instance;
-  assertNoLink(request, "renamePasskey()");
-  assertOwnRequest(request, requireOrigin(request, config.origin).href, config.trustedOrigins);
+  assertOwn(request, auth, "renamePasskey()");
   const { updateAuthenticator } = adapter as PasskeyAdapter;
   if (updateAuthenticator === undefined) {
     throw invalid(
@@ -67,7 +61,6 @@ export async function renamePasskey(
   await fromAdapter(updateAuthenticator({ credentialID, name: name.trim().slice(0, LONGEST_NAME) || null }));
 }
 
-/** Removes a passkey of the signed-in user. */
 export async function removePasskey(
   auth: ActionAuth,
   request: ActionRequest,
@@ -82,11 +75,12 @@ export async function removePasskey(
     // An adapter that does not list accounts knows of passkeys alone.
     list: async (user, adapter) =>
       (adapter as Partial<AccountListAdapter>).listAccountsByUserId === undefined
-        ? (await passkeysOf(user, adapter, auth, "removePasskey()")).map((
-          { provider, row },
-        ): ListedAccount => (
-          { provider, providerAccountId: row.providerAccountId, type: "webauthn", userId: user.id }
-        ))
+        ? (await passkeysOf(user, adapter, auth, "removePasskey()")).map(
+          ({ provider, row }): ListedAccount => {
+            const { providerAccountId } = row;
+            return { provider, providerAccountId, type: "webauthn", userId: user.id };
+          },
+        )
         : await rowsOf(user, auth, "removePasskey()"),
   });
 }

@@ -34,8 +34,7 @@ export async function onSessionEnd(
   if (typeof interval !== "number" || !(interval > 0 && interval <= LONGEST_MS)) {
     throw invalid("onSessionEnd()", `\`interval\` is in milliseconds, from 1 to ${LONGEST_MS}.`);
   }
-  const problem = await instance.problem();
-  if (problem !== undefined) throw problem;
+  await instance.requireReady();
   const { log, raw: { socket } } = request;
   const presented = presentedToken(request, config);
   const name = presented && await sessionName(presented.cookie.token, presented.settings);

@@ -7,7 +7,6 @@ import { SignOutError } from "@auth/core/errors";
 import type { FastifyReply } from "fastify";
 import { errors, type JWTPayload, jwtVerify } from "jose";
 import { LRUCache } from "lru-cache";
-import { createHash } from "node:crypto";
 import { liveRows } from "../../adapter/added_methods.ts";
 import { jsonAnswer } from "../../core/answer.ts";
 import type { Handler, ProviderContext, RequestContext } from "../../core/context.ts";
@@ -15,6 +14,7 @@ import type { Setup } from "../../instance/feature.ts";
 import { type OpenIdClient, openIdClient, publishedKeys, secretKey } from "../../provider/openid_client.ts";
 import type { SigningKeys } from "../../provider/signing_keys.ts";
 import { endRows } from "../../session/ending.ts";
+import { digestName } from "../../session/name.ts";
 import { isJsonObject } from "../../utils/decode.ts";
 import type { ProviderIndex } from "./provider_index.ts";
 import { type EndedAtProvider, hasKey, isText, keysToEnd } from "./provider_session.ts";
@@ -67,7 +67,7 @@ export function backchannelLogout(
 
   /** Does the work of a token. One whose work fails may come again. */
   async function useOnce({ iss, jti }: LogoutClaims, work: () => Promise<void>): Promise<void> {
-    const name = digestOf([iss, jti]);
+    const name = digestName(JSON.stringify([iss, jti]));
     if (used.has(name)) throw new LogoutTokenRefused("it was used before");
     used.set(name, true, { ttl: REMEMBERED_MS });
     try {
@@ -99,10 +99,6 @@ export function backchannelLogout(
       return { ...jsonAnswer(errorBody(error.code, error.message), 400), error };
     }
   };
-}
-
-function digestOf(value: unknown): string {
-  return createHash("sha256").update(JSON.stringify(value)).digest("base64url");
 }
 
 function tokenOf({ headers, body }: RequestContext): string {

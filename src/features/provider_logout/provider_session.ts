@@ -3,8 +3,8 @@
  * the session token, or with sessions in a database the end of the row's token.
  */
 import type { JWT } from "@auth/core/jwt";
-import { createHash } from "node:crypto";
 import type { SessionSignIn } from "../../session/hooks.ts";
+import { digestName } from "../../session/name.ts";
 import { jwtPayload } from "../../utils/decode.ts";
 
 export interface ProviderSession {
@@ -98,11 +98,7 @@ export function keysToEnd({ iss, sub, sid }: EndedAtProvider): string[] {
 }
 
 function keyOf(iss: string, kind: "sid" | "sub" | "sub without sid", value: string): string {
-  return digest(JSON.stringify([iss, kind, value]));
-}
-
-function digest(text: string): string {
-  return createHash("sha256").update(text).digest("base64url");
+  return digestName(JSON.stringify([iss, kind, value]));
 }
 
 /** Names the provider and the session there at the end of a token. The MAC of a `tenant` may follow. */
@@ -125,7 +121,7 @@ export function tagOfSignIn(signIn: SessionSignIn, isFoundByUser: boolean): stri
     signIn.warnOnce(`account id of ${provider}`, message, "FST_AUTHJS_WARN_PROVIDER_SIGN_OUT");
   }
   const [key = ""] = keysOfSession(session);
-  return `.${digest(provider).slice(0, 8)}.${key.slice(0, 22)}`;
+  return `.${digestName(provider).slice(0, 8)}.${key.slice(0, 22)}`;
 }
 
 /** The tag of a session token, for another token of the same provider session. */
@@ -136,7 +132,7 @@ export function tagOf(token: string): string {
 /** Which of these providers a session token names. */
 export function providerOfToken(token: string, providers: Iterable<string>): string | undefined {
   const [, tag] = TAG.exec(token) ?? [];
-  return tag === undefined ? undefined : [...providers].find((id) => digest(id).startsWith(tag));
+  return tag === undefined ? undefined : [...providers].find((id) => digestName(id).startsWith(tag));
 }
 
 /** Whether a session token is of one of the sessions with these keys. */

@@ -29,12 +29,15 @@ export async function subjectOf(
   accountName: AccountName,
 ): Promise<Subject | undefined> {
   const { action, method, limited, provider: { id = "", type = "" } = {} } = context;
-  const subject = (kind: Subject["kind"], account: string | undefined) => {
-    return { kind, account: account === undefined ? undefined : `${kind} ${id} ${account}` };
-  };
+  const subject = (kind: Subject["kind"], account: string | undefined) => ({
+    kind,
+    account: account === undefined ? undefined : `${kind} ${id} ${account}`,
+  });
   const mails = action === "signin" && method === "POST" && type === "email";
   if ((limited === "tokens" || mails) && csrfRefusal(context) !== undefined) return undefined;
-  if (limited === "tokens") return subject("token", await userOf(context));
+  // Nobody is signed in, or the database does not say who.
+  const user = () => ownerOf(context.held.token, context.settings).catch(() => undefined);
+  if (limited === "tokens") return subject("token", await user());
   if (mails) return subject("mail", folded(recipientOf(context)));
   if (action !== "callback" || !mayBeGuess(context)) return undefined;
   return subject("attempt", folded(ACCOUNTS[type]?.(context, accountName)));
@@ -42,11 +45,6 @@ export async function subjectOf(
 
 function folded(name: string | undefined): string | undefined {
   return name === undefined ? undefined : foldName(name);
-}
-
-/** The user of the session cookie; `undefined` if there is none, or if the database does not say. */
-async function userOf({ held, settings }: RequestContext): Promise<string | undefined> {
-  return await ownerOf(held.token, settings).catch(() => undefined);
 }
 
 /** What a browser sent. Another one has another CSRF cookie. */

@@ -23,7 +23,7 @@ import type { RevokeSessionsOptions, UserSession } from "./options.ts";
 /** The sessions of the signed-in user: that of the request first, then the one that was used last. */
 export async function listSessions(auth: ActionAuth, request: SessionRequest): Promise<UserSession[]> {
   const { config } = auth;
-  await requireReady(auth);
+  await auth.instance.requireReady();
   const { session, failure } = await readSession(request, config);
   if (failure !== undefined) throw failure;
   if (session === null) {
@@ -56,7 +56,7 @@ function byUse(a: UserSession, b: UserSession): number {
 /** Ends one session. Resolves with whether there was one. */
 export async function revokeSession(auth: ActionAuth, id: string): Promise<boolean> {
   if (typeof id !== "string") throw invalid("revokeSession()", "give it an `id` of listSessions().", 400);
-  await requireReady(auth);
+  await auth.instance.requireReady();
   const named = namedBy(id);
   if (named === undefined) return false;
   const ended = await fromAdapter(allSessions(auth).end(named));
@@ -86,7 +86,7 @@ export async function revokeSessions(
       400,
     );
   }
-  await requireReady(auth);
+  await auth.instance.requireReady();
   await fromAdapter(allSessions(auth).endAll(userId, kept?.id));
   publishRevoked(userId);
 }
@@ -116,9 +116,4 @@ function knownSessions(settings: SessionSettings): KnownSessions {
     'they are listed and ended with `revocable: true` and a `store`: redisStore() of "fastify-authjs/redis" or ' +
       "memoryStore(); or keep them in a database.",
   );
-}
-
-async function requireReady({ instance }: ActionAuth): Promise<void> {
-  const problem = await instance.problem();
-  if (problem !== undefined) throw problem;
 }

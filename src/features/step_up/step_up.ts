@@ -34,7 +34,7 @@ export async function refusalOf(guarded: Guarded): Promise<GuardRefusal | undefi
   const { options } = guarded;
   const required = { maxAge: options.maxAge, acr: toList(options.acr), amr: toList(options.amr) };
   const claims = await claimsOf(guarded) ?? {};
-  if (meets(claims, required, Date.now())) return undefined;
+  if (meets(claims, required, Date.now())) return;
   return {
     error: new FastifyAuthError("FST_AUTHJS_STEP_UP_REQUIRED", "Sign in again to use this route."),
     challenge: challengeOf(required),

@@ -181,7 +181,14 @@ export class FastifyAuthInstrumentation {
       // It began before this was enabled.
       if (begun === undefined) return;
       record(message, (performance.now() - begun.at) / 1000);
-      if (begun.span !== undefined) end(begun.span, message, span);
+      begun.span?.setAttributes(span.result?.(message) ?? {});
+      const { errorType } = message;
+      if (errorType !== undefined) {
+        begun.span?.setAttribute("error.type", errorType);
+        // Without a description: the log has the message, under the id of the request.
+        if (span.isError(message)) begun.span?.setStatus({ code: SpanStatusCode.ERROR });
+      }
+      begun.span?.end();
     });
   }
 
@@ -204,19 +211,4 @@ export class FastifyAuthInstrumentation {
     to.subscribe(listener);
     this.#subscriptions.push(() => to.unsubscribe(listener));
   }
-}
-
-/** Ends a span. Its status has no description: the log has the message, under the id of the request. */
-function end<Message extends Operation>(
-  span: Span,
-  message: Message,
-  { result, isError }: SpanDescription<Message>,
-): void {
-  const { errorType } = message;
-  if (result !== undefined) span.setAttributes(result(message));
-  if (errorType !== undefined) {
-    span.setAttribute("error.type", errorType);
-    if (isError(message)) span.setStatus({ code: SpanStatusCode.ERROR });
-  }
-  span.end();
 }
