@@ -149,7 +149,7 @@ function signInForm(
     ...(type === "webauthn" && passkeyAttributes(form, view)),
   };
   const content = [
-    ...hiddenFields({ csrfToken, callbackUrl }),
+    ...hiddenFields({ csrfToken, callbackUrl, asked: page.asked }),
     ...fieldsOf(form, page, { failed, notice }, view),
     ...(choice ? [...hiddenFields({ rememberMe: "false" }), choice] : []),
     submitButton(provider, { main, waits, isLast: page.lastUsed === id }, view),

@@ -18,16 +18,14 @@ function isPassword({ attributes }: FieldView): boolean {
 }
 
 /**
- * A form for each provider. A password, a mailed link and a passkey that ask for an `email` have one field for
- * it together.
+ * A form for each provider. A password, a mailed link and a passkey have one field together for who signs in: that of
+ * the password, for an address or a user name.
  */
 export function toSignInForms(providers: readonly ProviderView[]): readonly SignInForm[] {
-  const asking = (type: string) =>
-    providers.find((each) => each.type === type && each.fields.some(({ name }) => name === "email"));
-  const mail = asking("email");
-  const password = asking("credentials");
+  const mail = providers.find(({ type }) => type === "email");
+  const password = providers.find(({ type, fields }) => type === "credentials" && identifierIn(fields) >= 0);
   const shared = password ?? mail;
-  const sharedField = shared && idOf(shared, shared.fields.findIndex(({ name }) => name === "email"));
+  const sharedField = shared && idOf(shared, identifierIn(shared.fields));
   return providers.filter((each) => each !== mail || password === undefined).map((provider) => {
     if (provider === password) return { provider, mail };
     const asksOnlyFor = provider.fields.every(({ name }) => name === "email");
@@ -36,6 +34,12 @@ export function toSignInForms(providers: readonly ProviderView[]): readonly Sign
     const fields = provider.fields.map(({ name }) => ({ name, attributes: { type: "hidden" } }));
     return { provider: { ...provider, fields }, sharedField: fields.length > 0 ? sharedField : undefined };
   });
+}
+
+/** The field for an address, else that for a user name. */
+function identifierIn(fields: readonly FieldView[]): number {
+  const address = fields.findIndex(({ name }) => name === "email");
+  return address >= 0 ? address : fields.findIndex(({ name }) => name === "username");
 }
 
 function idOf({ id }: ProviderView, index: number): string {
@@ -64,8 +68,9 @@ export function fieldsOf(
   const errorId = `${provider.id}-error`;
   return provider.fields.map((field, index) => {
     const isBlamed = hasFailed && blamed.includes(field);
+    const takesAddress = isAddress(field) || (mail !== undefined && index === identifierIn(provider.fields));
     const filled = completed(field, {
-      value: (isIdentifier(field) ? kept : undefined) || (isAddress(field) ? page.email : undefined),
+      value: (isIdentifier(field) ? kept : undefined) || (takesAddress ? page.email : undefined),
       username: passkeys || shown.some(isPassword),
       passkeys,
     });
@@ -82,9 +87,13 @@ export function fieldsOf(
       }
       : filled;
     const message = isBlamed && field === blamed.at(-1) ? html`<div id="${errorId}">${notice}</div>` : null;
-    return labelledField(view, fieldLabel(field, language.texts), idOf(provider, index), {
+    const { texts } = language;
+    const label = takesAddress && !isAddress(field) && field.label === undefined
+      ? texts["field.identifier"]
+      : fieldLabel(field, texts);
+    return labelledField(view, label, idOf(provider, index), {
       message: html`${message}${isPassword(field) ? forgotten : null}`,
-      texts: language.texts,
+      texts,
     });
   });
 }

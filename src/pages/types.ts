@@ -38,6 +38,8 @@ export interface SignInPage extends Wait {
   readonly name?: string | undefined;
   /** The parameters of authorization requests. */
   readonly authorization?: string;
+  /** What the page was asked for with, which its forms send: one that fails leads to the same page. */
+  readonly asked?: string | undefined;
   /** The id of the provider whose form failed. */
   readonly failed?: string | undefined;
   /** What was typed there to say who signs in. */

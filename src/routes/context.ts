@@ -52,7 +52,11 @@ export function requestContext(
     { action, method, type: provider?.type, parameters },
     origin.href,
   );
-  const sent = method === "POST" ? authBody(received.body, action) : undefined;
+  const fields = method === "POST" ? authBody(received.body, action) : undefined;
+  // One field of the sign-in page may be for a user name and for the address of a mail.
+  const isOfName = provider?.type === "email" && fields?.email === undefined &&
+    fields?.username !== undefined;
+  const sent = isOfName ? { ...fields, email: fields.username } : fields;
   const asked = sent?.callbackUrl ?? callbackUrl;
   if (asked) warnOfRefusal(asked as string, origin, auth, log);
   // That of a sign-in may be in the query, from where core would send it to the provider.

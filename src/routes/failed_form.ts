@@ -20,6 +20,8 @@ interface FailedForm {
   readonly failed?: string | undefined;
   readonly identifier?: string | undefined;
   readonly rememberMe?: "false" | undefined;
+  /** What "Confirm it's you" was asked for with. */
+  readonly asked?: string | undefined;
   /** In seconds. */
   readonly wait?: number | undefined;
 }
@@ -71,13 +73,14 @@ export function keptForm(
   const { name, options } = cookieOf(context);
   const held = parseJsonObject(parseCookie(context.cookies)[name] ?? "");
   if (held === undefined || (again && held.again !== true)) return { form: {}, cookies: [] };
-  const { failed, identifier, rememberMe, ends } = held;
+  const { failed, identifier, rememberMe, asked, ends } = held;
   const wait = typeof ends === "number" ? Math.ceil((ends - Date.now()) / 1000) : 0;
   return {
     form: {
       failed: typeof failed === "string" ? failed : undefined,
       identifier: typeof identifier === "string" ? identifier : undefined,
       rememberMe: rememberMe === "false" ? rememberMe : undefined,
+      asked: typeof asked === "string" ? asked : undefined,
       wait: wait > 0 ? wait : undefined,
     },
     cookies: [removalOf(name, options)],
@@ -96,6 +99,9 @@ export async function tooManyAnswer(context: RequestContext, wait: number): Prom
   };
 }
 
+/** Characters of the query of "Confirm it's you". */
+const LONGEST_STEP_UP = 1000;
+
 /** What the form of a password or of a mail was sent with. */
 function formOf({ config, provider, body }: RequestContext): FailedForm {
   const view = config.pages.providers.find(({ id }) => id === provider?.id);
@@ -103,7 +109,13 @@ function formOf({ config, provider, body }: RequestContext): FailedForm {
   const field = view.fields.find(isIdentifier);
   const sent = field && body?.[field.name];
   const identifier = typeof sent === "string" ? sent.slice(0, LONGEST_IDENTIFIER) : undefined;
-  return { failed: view.id, identifier, rememberMe: body?.rememberMe === "false" ? "false" : undefined };
+  const { rememberMe, asked } = body ?? {};
+  return {
+    failed: view.id,
+    identifier,
+    rememberMe: rememberMe === "false" ? rememberMe : undefined,
+    asked: typeof asked === "string" ? asked.slice(0, LONGEST_STEP_UP) : undefined,
+  };
 }
 
 function cookieOf({ config, origin }: RequestContext) {

@@ -20,12 +20,12 @@ import { readSignedIn, withoutEndedSession } from "./session_change.ts";
  * once more.
  */
 export async function handleSignInPage(context: RequestContext): Promise<Answer> {
-  const query = new URLSearchParams(context.query);
-  const error = query.get("error");
+  const { form: { asked, ...form }, cookies } = keptForm(context);
+  const error = new URLSearchParams(context.query).get("error");
+  const query = new URLSearchParams(asked ?? context.query);
   const asksAnew = query.get("prompt") === "login";
   const user = error === null || asksAnew ? await userOf(context) : undefined;
   const stepsUp = user !== undefined && asksAnew;
-  const { form, cookies } = keptForm(context);
   const marks = Object.assign({}, ...context.auth.hooks.map((hooks) => hooks.onSignInPage?.(context)));
   const answer = await answerWithPage("signIn", context, ({ csrfToken, callbackUrl }) => {
     const name = user?.name ?? user?.email ?? undefined;
@@ -45,9 +45,13 @@ export async function handleSignInPage(context: RequestContext): Promise<Answer>
       providers: providersOf(context, stepsUp ? query : undefined),
       csrfToken,
       callbackUrl,
-      error: isQueryError(error) && !stepsUp ? error : undefined,
+      error: isQueryError(error) && (!stepsUp || asked !== undefined) ? error : undefined,
       email: query.get("email") ?? (stepsUp ? user.email : undefined) ?? undefined,
-      ...(stepsUp && { name, authorization: authorizationOf(query) }),
+      ...(stepsUp && {
+        name,
+        authorization: only(STEP_UP_PARAMETERS, query),
+        asked: only([...STEP_UP_PARAMETERS, "ways"], query),
+      }),
       ...form,
       ...marks,
     };
@@ -68,10 +72,8 @@ function providersOf({ config }: RequestContext, query: URLSearchParams | undefi
   return ids === undefined ? providers : providers.filter(({ id }) => ids.includes(id));
 }
 
-function authorizationOf(query: URLSearchParams): string {
-  return String(
-    new URLSearchParams([...query].filter(([name]) => STEP_UP_PARAMETERS.includes(name as never))),
-  );
+function only(names: readonly string[], query: URLSearchParams): string {
+  return String(new URLSearchParams([...query].filter(([name]) => names.includes(name))));
 }
 
 /**

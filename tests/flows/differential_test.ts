@@ -371,6 +371,15 @@ const RULES: readonly Rule[] = [
     },
   },
   {
+    row: "a sign-in, if there are several methods",
+    answers: (seen, { path }) => {
+      const signsIn = path.startsWith("callback/") &&
+        seen.cookies.some((line) => line.startsWith(`${SESSION_COOKIE} set`));
+      if (!signsIn) return seen;
+      return { ...seen, cookies: [...seen.cookies, `authjs.last-used set; ${ATTRIBUTES}`].sort() };
+    },
+  },
+  {
     row: "the content type of a redirect",
     answers: (seen) => seen.status === 302 ? { ...seen, type: "" } : seen,
   },

@@ -118,7 +118,9 @@ async function check({ method, when, send }: Case, fault: Fault, setup: Setup): 
   assert(log.some(({ level, msg }) => level === 50 && msg.startsWith("Auth.js: ")), `${why}: it is logged`);
 
   const tokens = links.map((url) => new URL(url).searchParams.get("token")!);
-  const secrets = [codeFor(ADA), ADA.email, ...client.cookies.values(), ...tokens];
+  // The id of a provider is no secret.
+  const sent = [...client.cookies].flatMap(([name, value]) => name.endsWith("last-used") ? [] : [value]);
+  const secrets = [codeFor(ADA), ADA.email, ...sent, ...tokens];
   assertNothingLeaks(JSON.stringify(log) + answer.body, ...secrets);
   assertNothingLeaks(answer.body, method, "Failed query");
 

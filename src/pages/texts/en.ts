@@ -18,6 +18,7 @@ export const en = {
   "field.email": "E-mail address",
   "field.username": "User name",
   "field.password": "Password",
+  "field.identifier": "User name or e-mail address",
   "field.code": "Code from the e-mail",
   "passkey.register": "Create an account with a passkey",
   "passkey.script": "Passkeys need JavaScript, which this browser does not run here.",

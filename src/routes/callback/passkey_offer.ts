@@ -22,6 +22,8 @@ export async function offerPasskey(answer: Answer, context: ProviderContext): Pr
   if (!session || goesOn || redirect === undefined || userId === undefined) return answer;
   try {
     const ids = [...providers.values()].filter(({ type }) => type === "webauthn").map(({ id }) => id);
+    // authorize() may return a user whom the database does not have.
+    if (await core.adapter!.getUser!(userId) === null) return answer;
     if ((await findPasskeys(core.adapter!, userId, ids)).length > 0) return answer;
   } catch (error) {
     // The user is signed in.

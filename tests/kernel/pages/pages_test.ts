@@ -167,7 +167,7 @@ Deno.test("the forms carry the CSRF token and the callback URL, and work as they
   await using app = await testApp(pagesConfig());
   const client = new Client(app);
   const { body } = await client.get("/auth/signin?callbackUrl=%2Fafter", { headers: BROWSER });
-  for (const action of ["/auth/signin/google", "/auth/signin/nodemailer", "/auth/callback/credentials"]) {
+  for (const action of ["/auth/signin/google", "/auth/callback/credentials"]) {
     const fields = fieldsOf(body, action);
     assertMatch(fields.csrfToken ?? "", /^[0-9a-f]{64}$/, action);
     assertEquals(fields.callbackUrl, "http://localhost/after", action);
