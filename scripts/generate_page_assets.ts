@@ -4,7 +4,7 @@
  * `src/pages/page_script.ts`, their script `scripts/page_assets/page.js`,
  * `src/pages/passkey_script.ts`, the library `@simplewebauthn/browser` with the script of
  * `scripts/page_assets/passkey.js`, `src/pages/style.css.ts`, the stylesheet `scripts/page_assets/style.css`, and
- * `src/pages/texts/packed.ts`, the texts of `scripts/page_assets/texts/`. With `--check` it writes nothing and fails
+ * `src/pages/texts/languages.ts` and `packed.ts`, the texts of `scripts/page_assets/texts/`. With `--check` it writes nothing and fails
  * if one of them is stale.
  *
  * @module
@@ -13,7 +13,7 @@ import { readdir, readFile } from "node:fs/promises";
 import webauthn from "@passwordless-id/webauthn";
 import * as icons from "simple-icons";
 import { pack, unpackSource } from "./pack.ts";
-import { packedTexts } from "./page_texts.ts";
+import { packedLanguages, packedTexts } from "./page_texts.ts";
 import { type ProviderFacts, readProviders } from "./provider_facts.ts";
 
 const root = new URL("../", import.meta.url);
@@ -159,6 +159,7 @@ async function main(check: boolean): Promise<number> {
     "src/pages/page_script.ts": await pageScript(),
     "src/pages/passkey_script.ts": await passkeyScript(),
     "src/pages/style.css.ts": await stylesheet(),
+    "src/pages/texts/languages.ts": `${GENERATED}\n${await packedLanguages()}`,
     "src/pages/texts/packed.ts": `${GENERATED}\n${await packedTexts()}`,
   };
   let stale = 0;

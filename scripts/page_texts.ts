@@ -14,16 +14,21 @@ export async function readTexts(): Promise<Record<string, Record<string, string>
   return Object.fromEntries(await Promise.all(entries));
 }
 
+/** The source of `src/pages/texts/languages.ts`, without its first line. */
+export async function packedLanguages(): Promise<string> {
+  const languages = Object.keys(await readTexts()).join(" ");
+  return `/** The languages besides English (BCP 47), in the order of their texts. */
+const LANGUAGES = "${languages}";
+export const PACKED_LANGUAGES: readonly string[] = LANGUAGES.split(" ");
+`;
+}
+
 /** The source of `src/pages/texts/packed.ts`, without its first line. */
 export async function packedTexts(): Promise<string> {
   const texts = await readTexts();
   const keys = [...new Set(Object.values(texts).flatMap((each) => Object.keys(each)))];
   const languages = Object.values(texts).map((each) => keys.map((key) => each[key]));
-  return `/** The languages besides English (BCP 47). */
-const LANGUAGES = "${Object.keys(texts).join(" ")}";
-export const PACKED_LANGUAGES: readonly string[] = LANGUAGES.split(" ");
-
-/** The keys, and the texts of each language in their order: JSON, packed. */
+  return `/** The keys, and the texts of each language in their order: JSON, packed. */
 export const PACKED_TEXTS =
   "${pack(JSON.stringify([keys, ...languages]))}";
 `;

@@ -4,7 +4,7 @@ import type { FastifyAuthPages, LanguageRequest } from "../types.ts";
 import { later } from "../utils/later.ts";
 import type { ChosenLanguage, LanguageChoice, LanguageName } from "./language_choice.ts";
 import { en } from "./texts/en.ts";
-import { PACKED_LANGUAGES, PACKED_TEXTS } from "./texts/packed.ts";
+import { PACKED_LANGUAGES } from "./texts/languages.ts";
 import type { Texts } from "./texts/texts.ts";
 
 /** A language, and the texts in it. */
@@ -99,7 +99,10 @@ async function nearestBuiltIn(tag: string): Promise<string> {
 }
 
 async function unpackTexts(): Promise<readonly string[][]> {
-  const { unpack } = await import("../utils/unpack.ts");
+  const [{ unpack }, { PACKED_TEXTS }] = await Promise.all([
+    import("../utils/unpack.ts"),
+    import("./texts/packed.ts"),
+  ]);
   return JSON.parse(unpack(PACKED_TEXTS));
 }
 

@@ -116,6 +116,13 @@ Deno.test("V8 reads no regular expression with Unicode classes at the start", as
   }
 });
 
+Deno.test("the texts of other languages, and logos, are read with the first page", async () => {
+  const { modules } = await start();
+  for (const module of modules) {
+    assert(!/"[A-Za-z\d+/]{4000,}/.test(await readFile(new URL(module), "utf8")), module);
+  }
+});
+
 Deno.test("the first request loads what it needs", async () => {
   const { functions, packages } = await start("/auth/csrf");
   assert(functions.has("answerRequest") && functions.has("csrfAnswer"));
