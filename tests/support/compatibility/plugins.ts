@@ -30,6 +30,7 @@ import secureSession from "@fastify/secure-session";
 import sensible from "@fastify/sensible";
 import session from "@fastify/session";
 import files from "@fastify/static";
+import sse from "@fastify/sse";
 import swagger from "@fastify/swagger";
 import underPressure from "@fastify/under-pressure";
 import view from "@fastify/view";
@@ -339,6 +340,21 @@ export const PLUGIN_ROWS: readonly Row[] = [
       const url = origin.replace("http", "ws") + "/own";
       assertEquals(await connect(url, {}), 401);
       assertEquals(await connect(url, { cookie: client.cookie! }), "Ada");
+    },
+  },
+  {
+    name: "@fastify/sse",
+    works: "a guarded stream of events: 401, and open with the session",
+    add: (app) => use(app, sse),
+    routes(app, { config, guard }) {
+      const handler = async (request: FastifyRequest, reply: FastifyReply) => {
+        await of(its(reply).sse!).send!({ data: (await getSession(request, config))?.user?.name });
+      };
+      app.get("/own", { sse: "only", onRequest: guard } as object, handler as never);
+    },
+    async check(visit) {
+      assertEquals((await visit.send({ url: "/own" })).statusCode, 401);
+      assertStringIncludes(await bodyOf(visit, "/own"), 'data: "Ada"');
     },
   },
   {
