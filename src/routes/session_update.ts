@@ -17,7 +17,7 @@ import { CallbackFailure, finishSession, type ReadContext, wrapError } from "../
 import { readRow } from "../session/read_token.ts";
 import { runCallbacks } from "../session/renew.ts";
 import { cookieEnd } from "../session/settings.ts";
-import { inTurn, refreshedElsewhere } from "../session/in_turn.ts";
+import { refreshedElsewhere, updateInTurn } from "../session/in_turn.ts";
 import { endRemovedSession, sessionHasEnded } from "./session_change.ts";
 
 /**
@@ -36,29 +36,11 @@ export async function handleSessionUpdate(context: RequestContext): Promise<Answ
     throw new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", UPDATES_ITSELF);
   }
   if (settings.strategy === "database") return await updateToken(token, name, context);
-  const { answer } = await settings.live.update(name, token, async (newest) => {
-    const answer = await updateInTurn(newest, name, context);
-    return { answer, sealed: answer.session || undefined };
-  });
-  return answer;
-}
-
-/** Updates the session while no other process refreshes it. Those that wait go on with the updated one. */
-async function updateInTurn(token: string, name: string, context: RequestContext): Promise<Answer> {
-  const { callbacks, refreshes, live } = context.settings;
-  // Otherwise no read waits for the lock.
-  if (callbacks.jwt === undefined && !refreshes) return await updateToken(token, name, context);
-  for (let newest = token;;) {
-    const turn = await inTurn(context, newest, async () => {
-      const answer = await updateToken(newest, name, context);
-      return { answer, sealed: answer.session };
-    }, true);
-    if (turn === undefined) return failed(refreshedElsewhere(), context);
-    if (turn.joined === undefined) return turn.done.answer;
-    // Another process has refreshed it.
-    live.replace(newest, turn.joined.token);
-    newest = turn.joined.token;
-  }
+  const done = await updateInTurn(name, token, async (newest) => {
+    const answer = await updateToken(newest, name, context);
+    return { answer, sealed: answer.session };
+  }, context);
+  return done?.answer ?? failed(refreshedElsewhere(), context);
 }
 
 /** Updates the session by its newest token. */
@@ -76,10 +58,6 @@ async function updateToken(newest: string, name: string, context: RequestContext
   const hasEndedSince = updated ? await hasEnded(name, context) : live.endings(name) > 0;
   if (hasEndedSince) return jsonAnswer(null);
   await endRemovedSession(answer, context);
-  if (updated && updated !== newest) {
-    live.replace(held.token, updated);
-    live.replace(newest, updated);
-  }
   return answer;
 }
 

@@ -22,7 +22,7 @@ export function refreshedElsewhere(): FastifyAuthError {
 /** The result of the work, or the token that another process has made and whether that only updated the session. */
 type Turn<Result> =
   | { readonly done: Result; readonly joined?: never }
-  | { readonly joined: OpenToken; readonly isUpdate: boolean };
+  | { readonly done?: never; readonly joined: OpenToken; readonly isUpdate: boolean };
 
 /**
  * Works on a token in one process at a time, which holds a lock for twice as long as others wait for it. If it
@@ -55,9 +55,11 @@ export async function inTurn<Result extends { readonly sealed?: string | undefin
     if (other !== undefined) return other;
     const began = monotonicNow();
     const done = await work();
-    if (done.sealed !== undefined && await isNewest(monotonicNow() - began)) {
-      const result = place.seal(JSON.stringify({ token: done.sealed, isUpdate }));
-      await store.set(place.name, result, GRACE_MS);
+    const { sealed = token } = done;
+    if (sealed !== token && await isNewest(monotonicNow() - began)) {
+      // The application's codec may make a token again, which then is the newest.
+      if (!settings.ownTokens) await store.set(placeOf(sealed, "refresh").name, "", 1);
+      await store.set(place.name, place.seal(JSON.stringify({ token: sealed, isUpdate })), GRACE_MS);
     }
     return { done };
   } finally {
@@ -92,4 +94,35 @@ export async function inTurn<Result extends { readonly sealed?: string | undefin
     logger.error(new Error(problem));
     return isAlone;
   }
+}
+
+/**
+ * Updates a session by its newest token, in one request and one process at a time. Reads that begin meanwhile wait
+ * for the updated one, and running requests with earlier tokens continue with it.
+ *
+ * @returns `undefined` if another process takes too long.
+ */
+export async function updateInTurn<Result extends { readonly sealed?: string | undefined }>(
+  name: string,
+  token: string,
+  work: (newest: string) => Promise<Result>,
+  context: EndingContext,
+): Promise<Result | undefined> {
+  const { live, callbacks, refreshes } = context.settings;
+  // Otherwise no read waits for the lock.
+  const isShared = callbacks.jwt !== undefined || refreshes;
+  let done: Result | undefined;
+  await live.update(name, token, async (newest) => {
+    for (let given = newest;;) {
+      const turn = isShared
+        ? await inTurn(context, given, () => work(given), true)
+        : { done: await work(given) };
+      done = turn?.done;
+      const sealed = turn?.joined?.token || done?.sealed || given;
+      for (const before of [token, given]) live.replace(before, sealed);
+      if (turn?.joined === undefined) return { sealed };
+      given = sealed;
+    }
+  });
+  return done;
 }

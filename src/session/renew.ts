@@ -3,7 +3,7 @@ import type { JWT } from "@auth/core/jwt";
 import { withEnd } from "../config/lifetime.ts";
 import { cookieSize, encodeWithin, SessionTooLarge } from "./cookie_size.ts";
 import { hasEnded } from "./ending.ts";
-import { inTurn, refreshedElsewhere } from "./in_turn.ts";
+import { refreshedElsewhere, updateInTurn } from "./in_turn.ts";
 import type { JwtRead } from "./live_sessions.ts";
 import { isEphemeral, namedBy, withName } from "./name.ts";
 import { isUnchanged, type OpenToken, openToken } from "./open.ts";
@@ -84,7 +84,7 @@ export async function changeClaims(
   context: ReadContext,
 ): Promise<void> {
   const { settings, logger, headers } = context;
-  const { live, hooks } = settings;
+  const { hooks } = settings;
   const { name } = await openToken(token, settings);
   const work = async (newest: string): Promise<{ sealed?: string | undefined }> => {
     const opened = await openToken(newest, settings);
@@ -97,14 +97,8 @@ export async function changeClaims(
     return { sealed };
   };
   context.name = name;
-  await asOwn(context, () =>
-    live.update(name, token, async (newest) => {
-      const turn = await inTurn(context, newest, () => work(newest), true);
-      if (turn === undefined) throw refreshedElsewhere();
-      const { sealed = newest } = turn.joined ? { sealed: turn.joined.token } : turn.done;
-      live.replace(newest, sealed);
-      return { sealed };
-    }));
+  const done = await asOwn(context, () => updateInTurn(name, token, work, context));
+  if (done === undefined) throw refreshedElsewhere();
 }
 
 /** Claims that callers may write to; those with a function in them cannot be cloned and are shared. */

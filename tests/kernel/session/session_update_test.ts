@@ -226,3 +226,43 @@ Deno.test("a read that waits long for an update goes on without it, and the log 
   const [warning] = lines.filter(({ code }) => code === "FST_AUTHJS_WARN_CALLBACK");
   assertStringIncludes(warning!.msg, "waited 20 ms for an update of its session");
 });
+
+Deno.test("a session is updated again and again with a codec that makes the same token, and a store", async () => {
+  const kept = new Map<string, JWT>();
+  const codecs: Record<string, { encode(token: JWT): string; decode(text: string): JWT | undefined }> = {
+    // The claims are on the server, and the token is their key.
+    "server-side": {
+      encode(token) {
+        kept.set(String(token.session_name), token);
+        return String(token.session_name);
+      },
+      decode: (text) => kept.get(text),
+    },
+    // The token has the claims and no time: an update that is undone gives the token before it.
+    stateless: {
+      encode: (token) => btoa(JSON.stringify(Object.entries(token).sort())),
+      decode: (text) => Object.fromEntries(JSON.parse(atob(text))),
+    },
+  };
+  for (const [name, codec] of Object.entries(codecs)) {
+    await using opened = await updating(() => {}, {
+      store: testStore(),
+      jwt: {
+        encode: ({ token }) => Promise.resolve(codec.encode(token!)),
+        decode: ({ token }) => Promise.resolve(structuredClone(codec.decode(token!)) ?? null),
+      },
+      callbacks: {
+        jwt: ({ token, trigger, session }) => trigger === "update" ? { ...token, name: session.name } : token,
+      },
+    });
+    const { client } = opened;
+    const csrfToken = await client.csrfToken();
+    for (const wanted of ["light", "dark", "light", "dark", "light"]) {
+      const answer = await client.request("POST", "/auth/session", {
+        json: { csrfToken, data: { name: wanted } },
+      });
+      assertEquals(answer.json().user.name, wanted, name);
+      assertEquals((await client.get("/me")).json().session.user.name, wanted, name);
+    }
+  }
+});
