@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Page } from "playwright-core";
 import { launchBrowser } from "../tests/support/browser.ts";
 import { withDemo } from "../tests/support/demo.ts";
 import { overlapsOf } from "../tests/support/overlaps.ts";
@@ -13,7 +14,18 @@ const IMAGES = new URL("../docs/images/", import.meta.url);
 const DESKTOP = { width: 1000, height: 900 };
 const PHONE = { width: 390, height: 844 };
 
-const PICTURES = [
+interface Picture {
+  readonly file: string;
+  readonly path: string;
+  readonly viewport: { readonly width: number; readonly height: number };
+  readonly colorScheme: "light" | "dark";
+  /** A cookie that the browser has, without the prefix of its name. */
+  readonly cookie?: string;
+  /** What is done on the page first. */
+  readonly prepare?: (page: Page) => Promise<void>;
+}
+
+const PICTURES: readonly Picture[] = [
   { file: "demo.png", path: "/auth/signin", viewport: DESKTOP, colorScheme: "light" },
   {
     file: "signin-dark.png",
@@ -24,14 +36,60 @@ const PICTURES = [
   { file: "signin-phone.png", path: "/auth/signin", viewport: PHONE, colorScheme: "light" },
   { file: "signin-rtl.png", path: "/auth/signin?ui_locales=ar", viewport: PHONE, colorScheme: "light" },
   { file: "error.png", path: "/auth/error?error=Verification", viewport: PHONE, colorScheme: "light" },
-] as const;
+  {
+    file: "signin-last-used.png",
+    path: "/auth/signin",
+    viewport: PHONE,
+    colorScheme: "dark",
+    cookie: "last-used=work",
+  },
+  {
+    file: "verify-request.png",
+    path: "/auth/signin",
+    viewport: PHONE,
+    colorScheme: "light",
+    async prepare(page) {
+      await page.getByLabel("User name or e-mail address").fill("ada@example.com");
+      await page.getByRole("button", { name: "E-mail me a sign-in link" }).click();
+      await page.getByRole("heading", { name: "Check your e-mail" }).waitFor();
+    },
+  },
+  { file: "passkey-offer.png", path: "/auth/signin", viewport: PHONE, colorScheme: "light", prepare: signIn },
+  {
+    file: "signed-in.png",
+    path: "/auth/signin",
+    viewport: PHONE,
+    colorScheme: "light",
+    prepare: (page) => signIn(page, "/auth/signin"),
+  },
+  {
+    file: "step-up.png",
+    path: "/auth/signin",
+    viewport: PHONE,
+    colorScheme: "dark",
+    prepare: (page) => signIn(page, "/auth/signin?prompt=login&ways=credentials+passkey"),
+  },
+  { file: "signed-out.png", path: "/auth/signout?done=1", viewport: PHONE, colorScheme: "light" },
+];
+
+/** Signs in, and goes on from the offer of a passkey. */
+async function signIn(page: Page, next?: string): Promise<void> {
+  await page.getByLabel("User name").fill("ada");
+  await page.getByLabel("Password", { exact: true }).fill("lovelace");
+  await page.getByRole("button", { name: "Sign in with a password" }).click();
+  await page.getByRole("heading", { name: "Sign in faster next time" }).waitFor();
+  if (next !== undefined) await page.goto(new URL(next, page.url()).href, { waitUntil: "networkidle" });
+}
 
 await withDemo(async ({ origin }) => {
   const browser = await launchBrowser();
   try {
-    for (const { file, path, viewport, colorScheme } of PICTURES) {
+    for (const { file, path, viewport, colorScheme, cookie, prepare } of PICTURES) {
       const page = await browser.newPage({ viewport, colorScheme, reducedMotion: "reduce" });
+      const [name, value = ""] = cookie?.split("=") ?? [];
+      if (name) await page.context().addCookies([{ name: `authjs.${name}`, value, url: origin }]);
       await page.goto(origin + path, { waitUntil: "networkidle" });
+      await prepare?.(page);
       // The port differs each time.
       await page.evaluate(`
         for (const element of document.querySelectorAll("main *")) {

@@ -41,10 +41,12 @@ export async function buildDemo(
     app.addHook("onClose", () => database.close());
     const mail = await startMailServer();
     app.addHook("onClose", () => mail.close());
-    const openid = await startOpenIdProvider(logger);
+    const openid = await startOpenIdProvider("Loopback ID", logger);
     app.addHook("onClose", () => openid.close());
+    const work = await startOpenIdProvider("Loopback Work", logger);
+    app.addHook("onClose", () => work.close());
 
-    const config = authConfig({ secret, database, mail, openid, trustedOrigins });
+    const config = authConfig({ secret, database, mail, openid, work, trustedOrigins });
     if (trustedOrigins.length > 0) {
       await app.register(cors, { origin: [...trustedOrigins], credentials: true });
     }
@@ -53,10 +55,11 @@ export async function buildDemo(
     addRoutes(app, { config, database, mail });
 
     // The callback URLs hold the port, which is known now at the earliest.
-    app.addHook(
-      "onListen",
-      () => openid.open(originsOf(app).map((origin) => `${origin}/auth/callback/local`)),
-    );
+    app.addHook("onListen", () => {
+      const callbacks = (id: string) => originsOf(app).map((origin) => `${origin}/auth/callback/${id}`);
+      openid.open(callbacks("local"));
+      work.open(callbacks("work"));
+    });
     await app.ready();
     return { app, issuer: openid.issuer };
   } catch (error) {

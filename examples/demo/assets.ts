@@ -7,6 +7,7 @@ const ASSETS = [
   ["style.css", "text/css; charset=utf-8", "./public/style.css"],
   ["csrf.js", JAVASCRIPT, "./public/csrf.js"],
   ["devices.js", JAVASCRIPT, "./public/devices.js"],
+  ["inbox.js", JAVASCRIPT, "./public/inbox.js"],
   ["passkeys.js", JAVASCRIPT, "./public/passkeys.js"],
   ["icon.svg", "image/svg+xml", "./public/icon.svg"],
 ] as const;

@@ -1,5 +1,5 @@
 import type { FastifyAuthConfig } from "fastify-authjs";
-import type { EmailConfig } from "fastify-authjs/providers";
+import type { EmailConfig, Provider } from "fastify-authjs/providers";
 import Credentials from "fastify-authjs/providers/credentials";
 import Nodemailer from "fastify-authjs/providers/nodemailer";
 import Passkey from "fastify-authjs/providers/passkey";
@@ -13,12 +13,13 @@ export interface AuthParts {
   readonly database: DemoDatabase;
   readonly mail: MailServer;
   readonly openid: OpenIdProvider;
+  readonly work: OpenIdProvider;
   readonly trustedOrigins: readonly string[];
 }
 
 /** The configuration of Auth.js: what the rest of this folder is there for. */
 export function authConfig(
-  { secret, database, mail, openid, trustedOrigins }: AuthParts,
+  { secret, database, mail, openid, work, trustedOrigins }: AuthParts,
 ): FastifyAuthConfig {
   return {
     secret,
@@ -30,6 +31,7 @@ export function authConfig(
     revocable: true, // so that sessions can be listed and ended
     refreshDue: () => false, // the jwt callback refreshes nothing, so no read needs a lock
     experimental: { enableWebAuthn: true }, // Auth.js calls passkeys that
+    pages: { siteName: "Fastify demo" },
     theme: { brandColor: "#5b3df5", logo: "/assets/icon.svg" }, // of the pages and the e-mail
     providers: [
       Credentials({
@@ -39,17 +41,8 @@ export function authConfig(
         },
         authorize: ({ username, password }) => database.checkPassword(String(username), String(password)),
       }),
-      {
-        id: "local",
-        name: "Loopback ID",
-        type: "oidc",
-        issuer: openid.issuer,
-        clientId: openid.clientId,
-        clientSecret: openid.clientSecret,
-        checks: ["pkce", "state", "nonce"],
-        // Asks every time, so that you can sign in as another user.
-        authorization: { params: { scope: "openid profile email", prompt: "login" } },
-      },
+      openIdConnect("local", openid),
+      openIdConnect("work", work),
       // The type: core's own is not an EmailConfig for compilers that take optional properties exactly.
       Nodemailer({ server: mail.transport, from: "Fastify demo <no-reply@demo.localhost>" }) as EmailConfig,
       // No options for an address that was only typed: it is not verified, and the response would tell whether it has an
@@ -71,4 +64,14 @@ export function authConfig(
       },
     },
   };
+}
+
+function openIdConnect(id: string, { name, issuer, clientId, clientSecret }: OpenIdProvider) {
+  return {
+    ...{ id, name, issuer, clientId, clientSecret },
+    type: "oidc",
+    checks: ["pkce", "state", "nonce"],
+    // Asks every time, so that you can sign in as another user.
+    authorization: { params: { scope: "openid profile email", prompt: "login" } },
+  } as Provider;
 }

@@ -96,7 +96,7 @@ function greet({ app, issuer }: Demo, data: string): void {
 
     Open       ${origin}
     Password   ada / lovelace
-    OpenID     grace / hopper, at ${issuer}
+    OpenID     grace / hopper at Loopback ID (${issuer}), katherine / johnson at Loopback Work
     E-mail     any address; it arrives at ${origin}/inbox
     Passkey    add one at ${origin}/passkeys once you are signed in
     Data       ${data}

@@ -4,13 +4,17 @@ import type Provider from "oidc-provider";
 import type { InteractionResults } from "oidc-provider";
 import { sendPage } from "./pages/html.ts";
 import { consentPage, loginPage, providerErrorPage } from "./pages/openid.ts";
-import { findPerson } from "./people.ts";
+import { findPerson, type ProviderName } from "./people.ts";
 import { addAssets } from "./assets.ts";
 
 type Interaction = Awaited<ReturnType<Provider["interactionDetails"]>>;
 
 /** Adds the two pages that the OpenID Provider shows between the application's request and its answer. */
-export async function addInteractions(scope: FastifyInstance, provider: () => Provider): Promise<void> {
+export async function addInteractions(
+  scope: FastifyInstance,
+  name: ProviderName,
+  provider: () => Provider,
+): Promise<void> {
   await addAssets(scope);
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser(
@@ -24,7 +28,7 @@ export async function addInteractions(scope: FastifyInstance, provider: () => Pr
     const text = statusCode === 400
       ? "This sign-in is over, or was started in another browser."
       : "The OpenID Provider cannot answer this.";
-    return sendPage(reply.code(statusCode), providerErrorPage(error.code ?? error.name, text));
+    return sendPage(reply.code(statusCode), providerErrorPage(name, error.code ?? error.name, text));
   });
 
   const details = (request: FastifyRequest, reply: FastifyReply): Promise<Interaction> =>
@@ -37,15 +41,16 @@ export async function addInteractions(scope: FastifyInstance, provider: () => Pr
 
   scope.get("/interaction/:uid", async (request, reply) => {
     const { uid, prompt, session } = await details(request, reply);
-    if (prompt.name === "login") return sendPage(reply, loginPage({ uid }));
-    return sendPage(reply, consentPage({ uid, name: findPerson(session?.accountId ?? "")?.name ?? "" }));
+    if (prompt.name === "login") return sendPage(reply, loginPage(name, { uid }));
+    const person = findPerson(session?.accountId ?? "", name);
+    return sendPage(reply, consentPage(name, { uid, name: person?.name ?? "" }));
   });
 
   scope.post<{ Body?: URLSearchParams }>("/interaction/:uid/login", async (request, reply) => {
     const { uid } = await details(request, reply);
-    const person = findPerson(request.body?.get("login") ?? "");
+    const person = findPerson(request.body?.get("login") ?? "", name);
     if (!person || person.password !== request.body?.get("password")) {
-      return sendPage(reply.code(401), loginPage({ uid, failed: true }));
+      return sendPage(reply.code(401), loginPage(name, { uid, failed: true }));
     }
     return finish(request, reply, { login: { accountId: person.login } });
   });

@@ -9,10 +9,11 @@ import type { ClientMetadata } from "oidc-provider";
 import { memoryStorage } from "./memory_storage.ts";
 import { addInteractions } from "./openid_interactions.ts";
 import { providerErrorPage } from "./pages/openid.ts";
-import { findPerson } from "./people.ts";
+import { findPerson, type ProviderName } from "./people.ts";
 
 /** A real OpenID Provider, and what an application needs to know to be its client. */
 export interface OpenIdProvider {
+  readonly name: ProviderName;
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -27,6 +28,7 @@ export interface OpenIdProvider {
  * It is on 127.0.0.1 and the application on localhost: two sites to a browser, as they would be on the internet.
  */
 export async function startOpenIdProvider(
+  name: ProviderName,
   logger: FastifyServerOptions["logger"] = false,
 ): Promise<OpenIdProvider> {
   const clientId = "fastify-demo";
@@ -38,7 +40,7 @@ export async function startOpenIdProvider(
     throw Object.assign(new Error("The OpenID Provider is still starting."), { statusCode: 503 });
   };
 
-  server.register((scope) => addInteractions(scope, requireProvider));
+  server.register((scope) => addInteractions(scope, name, requireProvider));
   server.register((scope) => {
     // oidc-provider reads its own bodies from the socket.
     scope.removeAllContentTypeParsers();
@@ -55,11 +57,12 @@ export async function startOpenIdProvider(
   const { port } = server.server.address() as AddressInfo;
   const issuer = `http://127.0.0.1:${port}`;
   return {
+    name,
     issuer,
     clientId,
     clientSecret,
     open(redirectUris) {
-      provider = createProvider(issuer, {
+      provider = createProvider(name, issuer, {
         client_id: clientId,
         client_secret: clientSecret,
         client_name: "Fastify demo",
@@ -70,7 +73,7 @@ export async function startOpenIdProvider(
   };
 }
 
-function createProvider(issuer: string, client: ClientMetadata): Provider {
+function createProvider(name: ProviderName, issuer: string, client: ClientMetadata): Provider {
   return new Provider(issuer, {
     adapter: memoryStorage(),
     clients: [client],
@@ -82,14 +85,16 @@ function createProvider(issuer: string, client: ClientMetadata): Provider {
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
     ttl: { Session: 3600, Interaction: 3600, Grant: 3600, AccessToken: 3600, IdToken: 3600 },
     findAccount(_context, id) {
-      const person = findPerson(id);
+      const person = findPerson(id, name);
       if (!person) return undefined;
-      const { name, email } = person;
-      return { accountId: id, claims: () => ({ sub: id, name, email, email_verified: true }) };
+      return {
+        accountId: id,
+        claims: () => ({ sub: id, name: person.name, email: person.email, email_verified: true }),
+      };
     },
     renderError(context, { error, error_description: description }) {
       context.type = "html";
-      context.body = providerErrorPage(error, description ?? "").text;
+      context.body = providerErrorPage(name, error, description ?? "").text;
     },
   });
 }

@@ -6,7 +6,7 @@ import { devicesPage } from "./pages/devices.ts";
 import { notFoundPage } from "./pages/error.ts";
 import { homePage } from "./pages/home.ts";
 import { sendPage } from "./pages/html.ts";
-import type { View } from "./pages/layout.ts";
+import { inboxPanel, type View } from "./pages/layout.ts";
 import { type CookieSize, protectedPage, sessionPage } from "./pages/members.ts";
 import { inboxPage, messagePage } from "./pages/messages.ts";
 import { passkeysPage } from "./pages/passkeys.ts";
@@ -21,7 +21,7 @@ export interface RouteParts {
 
 /** Adds every page of the demo. */
 export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
-  const { config } = parts;
+  const { config, mail } = parts;
   app.decorateReply("session", null);
 
   // The pages are all built with the session at hand.
@@ -37,7 +37,10 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   // Nothing in here is reached without a session.
   app.register((members, _options, done) => {
     members.addHook("onRequest", requireSession(config));
-    members.get("/protected", (request, reply) => sendPage(reply, protectedPage(viewOf(request, reply))));
+    members.get(
+      "/protected",
+      (request, reply) => sendPage(reply, protectedPage(viewOf(request, reply, mail))),
+    );
     addDevices(members, parts);
     addPasskeys(members, parts);
     done();
@@ -51,23 +54,23 @@ export function addRoutes(app: FastifyInstance, parts: RouteParts): void {
   );
 }
 
-function addPublicPages(pages: FastifyInstance, { database }: RouteParts): void {
-  pages.get("/", (request, reply) => sendPage(reply, homePage(viewOf(request, reply))));
+function addPublicPages(pages: FastifyInstance, { database, mail }: RouteParts): void {
+  pages.get("/", (request, reply) => sendPage(reply, homePage(viewOf(request, reply, mail))));
   pages.get("/session", async (request, reply) => {
     const id = reply.session?.user?.id;
     const record = id ? await database.describeUser(id) : null;
-    return sendPage(reply, sessionPage(viewOf(request, reply), cookieSizes(request), record));
+    return sendPage(reply, sessionPage(viewOf(request, reply, mail), cookieSizes(request), record));
   });
   pages.setNotFoundHandler((request, reply) =>
-    sendPage(reply.code(404), notFoundPage(viewOf(request, reply)))
+    sendPage(reply.code(404), notFoundPage(viewOf(request, reply, mail)))
   );
 }
 
-function addDevices(members: FastifyInstance, { config }: RouteParts): void {
+function addDevices(members: FastifyInstance, { config, mail }: RouteParts): void {
   const auth = createAuth(config);
   members.get("/devices", async (request, reply) => {
     const sessions = await auth.listSessions(request);
-    return sendPage(reply, devicesPage(viewOf(request, reply), sessions));
+    return sendPage(reply, devicesPage(viewOf(request, reply, mail), sessions));
   });
   // One session of the user, or without an id all but that of the request.
   members.delete<{ Querystring: { id?: string } }>("/devices", async (request, reply) => {
@@ -84,11 +87,11 @@ function addDevices(members: FastifyInstance, { config }: RouteParts): void {
   });
 }
 
-function addPasskeys(members: FastifyInstance, { database }: RouteParts): void {
+function addPasskeys(members: FastifyInstance, { database, mail }: RouteParts): void {
   const userIdOf = (reply: FastifyReply) => reply.session?.user?.id ?? "";
   members.get("/passkeys", async (request, reply) => {
     const passkeys = await database.listPasskeys(userIdOf(reply));
-    return sendPage(reply, passkeysPage(viewOf(request, reply), passkeys));
+    return sendPage(reply, passkeysPage(viewOf(request, reply, mail), passkeys));
   });
   // No form can send DELETE, and no other site's script may.
   members.delete<{ Querystring: { id?: string } }>("/passkeys", async (request, reply) => {
@@ -97,14 +100,18 @@ function addPasskeys(members: FastifyInstance, { database }: RouteParts): void {
   });
 }
 
-function addInbox(pages: FastifyInstance, { mail: { inbox } }: RouteParts): void {
+function addInbox(pages: FastifyInstance, { mail }: RouteParts): void {
+  const { inbox } = mail;
   type ById = { Params: { id: string } };
   const find = (request: FastifyRequest<ById>) => inbox.find(({ id }) => String(id) === request.params.id);
 
-  pages.get("/inbox", (request, reply) => sendPage(reply, inboxPage(viewOf(request, reply), inbox)));
+  pages.get("/inbox", (request, reply) => sendPage(reply, inboxPage(viewOf(request, reply, mail), inbox)));
+  pages.get("/inbox/panel", (_request, reply) => sendPage(reply, inboxPanel(inbox)));
   pages.get<ById>("/inbox/:id", (request, reply) => {
     const message = find(request);
-    return message ? sendPage(reply, messagePage(viewOf(request, reply), message)) : reply.callNotFound();
+    return message
+      ? sendPage(reply, messagePage(viewOf(request, reply, mail), message))
+      : reply.callNotFound();
   });
   pages.get<ById>("/inbox/:id/html", (request, reply) => {
     const message = find(request);
@@ -122,9 +129,9 @@ function addInbox(pages: FastifyInstance, { mail: { inbox } }: RouteParts): void
 const MESSAGE_POLICY = "sandbox allow-popups allow-popups-to-escape-sandbox; default-src 'none'; " +
   "img-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'";
 
-function viewOf(request: FastifyRequest, reply: FastifyReply): View {
+function viewOf(request: FastifyRequest, reply: FastifyReply, { inbox }: MailServer): View {
   const [path = "/"] = request.url.split("?");
-  return { session: reply.session, path };
+  return { session: reply.session, inbox, path };
 }
 
 function cookieSizes({ headers: { cookie = "" } }: FastifyRequest): CookieSize[] {

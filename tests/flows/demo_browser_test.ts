@@ -27,6 +27,9 @@ async function beSentToSignIn(page: Page, { origin }: RunningDemo): Promise<void
   await page.getByText("Please sign in to access this page.").waitFor();
 }
 
+/** Goes on without a passkey, which is offered once. */
+const notNow = (page: Page) => page.getByRole("link", { name: "Not now" }).click();
+
 /** Arrives at the protected page, looks at the session, signs out, and is kept out. */
 async function comeInAndGoOut(
   page: Page,
@@ -34,6 +37,7 @@ async function comeInAndGoOut(
   name: string,
   provider: string,
 ): Promise<void> {
+  if (provider !== "passkey") await notNow(page);
   await page.waitForURL(`${origin}/protected`);
   await page.getByRole("heading", { name: `Come in, ${name}.` }).waitFor();
 
@@ -93,6 +97,21 @@ browserTest("demo in a browser: a magic link in the inbox signs in, and out agai
   });
 });
 
+browserTest("demo in a browser: a code from the panel signs in where it was asked for", async (page) => {
+  await withDemoIn(page, async (demo) => {
+    const beside = await page.context().newPage();
+    await beside.goto(demo.origin);
+    await beSentToSignIn(page, demo);
+    await page.getByLabel("E-mail address").fill("mary@example.com");
+    await page.getByRole("button", { name: "E-mail me a sign-in link" }).click();
+    const panel = beside.getByRole("complementary", { name: "Inbox" });
+    await panel.getByText("mary@example.com").waitFor();
+    await page.getByLabel("Code from the e-mail").fill((await panel.locator("code").textContent())!);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await comeInAndGoOut(page, demo, "mary@example.com", "nodemailer");
+  });
+});
+
 browserTest(
   "demo in a browser: a passkey is added, signs in with a click and without, and is removed",
   async (page) => {
@@ -103,6 +122,7 @@ browserTest(
       await page.getByLabel("User name").fill("ada");
       await page.getByLabel("Password", { exact: true }).fill("lovelace");
       await page.getByRole("button", { name: "Sign in with a password" }).click();
+      await notNow(page);
       await page.getByText("None yet.").waitFor();
       await page.getByRole("button", { name: "Add a passkey" }).click();
       await page.getByText("On one device").waitFor();
@@ -146,6 +166,7 @@ browserTest("demo in a browser: a user sees three devices, and signs two of them
       await window.getByLabel("User name").fill("ada");
       await window.getByLabel("Password", { exact: true }).fill("lovelace");
       await window.getByRole("button", { name: "Sign in with a password" }).click();
+      await notNow(window);
       await window.waitForURL(`${origin}/devices`);
     }
     const heading = (devices: string) => page.getByRole("heading", { name: `Signed in on ${devices}` });

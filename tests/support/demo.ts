@@ -114,6 +114,10 @@ export class Visitor {
     });
     for (const cookie of response.headers.getSetCookie()) keep(jar, cookie);
     const text = await response.text();
+    // Not now.
+    if (url.searchParams.get("offer") === "passkey" && response.status === 200) {
+      return await this.#go("GET", new URL(url.searchParams.get("callbackUrl")!, url));
+    }
     const location = response.headers.get("location");
     if (response.status < 300 || response.status > 399 || !location) {
       return { status: response.status, url, text };

@@ -1,9 +1,12 @@
 import type { Session } from "fastify-authjs";
+import type { Message } from "../mail.ts";
 import { type Content, type Html, html } from "./html.ts";
 
 /** What every page knows of the request that asked for it. */
 export interface View {
   readonly session: Session | null;
+  /** The newest message comes first. */
+  readonly inbox: readonly Message[];
   /** Where this page is, so that signing in can come back to it. */
   readonly path: string;
 }
@@ -27,13 +30,42 @@ export function layout(view: View, title: string, content: Content, script?: str
         </nav>
         ${view.session?.user ? signedIn(view.session) : signInLink(view.path)}
       </header>
+      ${view.inbox.length > 0 && inboxPanel(view.inbox)}
       <main>${content}</main>
+      ${view.inbox.length === 0 && inboxPanel(view.inbox)}
       <footer>Everything here runs on this machine: application, OpenID Provider, mail server, database.</footer>
       <noscript><p class="notice">Signing out and adding passkeys needs JavaScript here: a script of twelve lines fetches the CSRF token.</p></noscript>
     `,
     { ...(script && { script }) },
   );
 }
+
+/** The latest messages with what signs in: the code for the page that asked, and the link for any browser. */
+export function inboxPanel(inbox: readonly Message[]): Html {
+  return html`
+    <aside class="inbox" aria-label="Inbox">
+      <h2>Inbox <a href="/inbox">all</a></h2>
+      <ol aria-live="polite">${inbox.length === 0
+        ? html`<li class="hint">No mail yet.</li>`
+        : inbox.slice(0, 3).map(({ id, to, subject, text }) =>
+          html`
+            <li>
+              <a href="/inbox/${id}">${to}</a>
+              ${codeIn(subject)}
+              <a class="button quiet" href="${linkIn(text)}" target="_blank">Open the link</a>
+            </li>
+          `
+        )}</ol>
+    </aside>
+  `;
+}
+
+const codeIn = (subject: string) => {
+  const [code] = /\b\d{6}\b/.exec(subject) ?? [];
+  return code !== undefined && html`<code>${code}</code>`;
+};
+
+const linkIn = (text: string) => /https?:\/\/\S+\/callback\/\S+/.exec(text)?.[0] ?? "/inbox";
 
 /** The frame that the demo and its OpenID Provider have in common. */
 export function page(title: string, body: Content, { className = "", script = "" } = {}): Html {
@@ -48,6 +80,7 @@ export function page(title: string, body: Content, { className = "", script = ""
         <link rel="icon" href="/assets/icon.svg">
         <link rel="stylesheet" href="/assets/style.css">
         <script type="module" src="/assets/csrf.js"></script>
+        <script type="module" src="/assets/inbox.js"></script>
         ${script && html`<script type="module" src="${script}"></script>`}
       </head>
       <body class="${className}">${body}</body>

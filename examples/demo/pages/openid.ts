@@ -1,15 +1,15 @@
-import { PEOPLE, type Person } from "../people.ts";
+import { PEOPLE, type Person, type ProviderName } from "../people.ts";
 import { type Content, type Html, html } from "./html.ts";
 import { ICONS } from "./icons.ts";
 import { page } from "./layout.ts";
 
 /** A page of the OpenID Provider: the same style, in a colour of its own, since it is another site. */
-function providerPage(title: string, content: Content): Html {
+function providerPage(name: ProviderName, content: Content): Html {
   return page(
-    title,
+    name,
     html`
       <header class="bar"><span class="brand"><span class="tile">${ICONS
-        .openid}</span> Loopback ID</span></header>
+        .openid}</span> ${name}</span></header>
       <main>
         <section class="panel narrow">${content}</section>
       </main>
@@ -20,9 +20,12 @@ function providerPage(title: string, content: Content): Html {
 }
 
 /** Asks who it is. */
-export function loginPage({ uid, failed = false }: { uid: string; failed?: boolean }): Html {
+export function loginPage(
+  at: ProviderName,
+  { uid, failed = false }: { uid: string; failed?: boolean },
+): Html {
   return providerPage(
-    "Loopback ID",
+    at,
     html`
       <h1>Who are you?</h1>
       <p>Sign in to go on to <strong>Fastify demo</strong>.</p>
@@ -31,7 +34,7 @@ export function loginPage({ uid, failed = false }: { uid: string; failed?: boole
       <form method="post" action="/interaction/${uid}/login">
         <label>Login <input name="login" autocomplete="username" autocapitalize="none" spellcheck="false" required autofocus></label>
         <label>Password <input name="password" type="password" autocomplete="current-password" required></label>
-        <p class="hint">Here: ${PEOPLE.map(loginHint)}</p>
+        <p class="hint">Here: ${PEOPLE.filter((person) => person.at === at).map(loginHint)}</p>
         <button class="wide">Sign in</button>
       </form>
       ${cancelForm(uid)}
@@ -45,9 +48,9 @@ const loginHint = ({ login, password }: Person) =>
   `;
 
 /** Asks whether the application may know. */
-export function consentPage({ uid, name }: { uid: string; name: string }): Html {
+export function consentPage(at: ProviderName, { uid, name }: { uid: string; name: string }): Html {
   return providerPage(
-    "Loopback ID",
+    at,
     html`
       <h1>${name}, is this all right?</h1>
       <p><strong>Fastify demo</strong> would like to know</p>
@@ -65,9 +68,9 @@ const cancelForm = (uid: string) =>
   html`<form method="post" action="/interaction/${uid}/cancel"><button class="wide quiet">Cancel</button></form>`;
 
 /** What the provider answers when it cannot go on. */
-export function providerErrorPage(error: string, description: string): Html {
+export function providerErrorPage(at: ProviderName, error: string, description: string): Html {
   return providerPage(
-    "Loopback ID",
+    at,
     html`
       <h1>This cannot go on</h1>
       <p>${description}</p>
