@@ -54,5 +54,6 @@ if (import.meta.main) {
   const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL! });
   const select = `SELECT * FROM accounts WHERE "userId" = $1`;
   const adapter = withAccountList(PostgresAdapter(pool), async (id) => (await pool.query(select, [id])).rows);
-  await (await build({ providers: [GitHub, Google], adapter })).listen({ port: 3000 });
+  const app = await build({ providers: [GitHub, Google], adapter });
+  console.log(await app.listen({ port: Number(process.env.PORT ?? 3000) }));
 }

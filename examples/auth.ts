@@ -5,6 +5,10 @@
  */
 import type { FastifyAuthConfig } from "fastify-authjs";
 import Credentials from "fastify-authjs/providers/credentials";
+import process from "node:process";
+
+/** Where an example listens. */
+export const port = Number(process.env.PORT ?? 3000);
 
 /** Ada, whose password is `lovelace`. An application looks users up in its database instead. */
 const password = Credentials({

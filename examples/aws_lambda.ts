@@ -9,7 +9,7 @@
 import awsLambda, { type PromiseHandler } from "@fastify/aws-lambda";
 import Fastify, { type FastifyInstance } from "fastify";
 import { FastifyAuth, getSession, requireSession } from "fastify-authjs";
-import { authConfig } from "./auth.ts";
+import { authConfig, port } from "./auth.ts";
 
 const config = authConfig();
 
@@ -23,3 +23,6 @@ app.get("/me", { onRequest: requireSession(config) }, async (request) => {
 
 /** What Lambda calls: `aws_lambda.handler`. */
 export const handler: PromiseHandler = awsLambda(app);
+
+// On your machine, as a server
+if (import.meta.main) console.log(await app.listen({ port }));

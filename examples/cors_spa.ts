@@ -8,7 +8,7 @@
 import cors from "@fastify/cors";
 import Fastify, { type FastifyInstance } from "fastify";
 import { FastifyAuth, getSession, requireSession } from "fastify-authjs";
-import { authConfig } from "./auth.ts";
+import { authConfig, port } from "./auth.ts";
 
 const APP = "https://app.example";
 
@@ -46,4 +46,4 @@ export async function signIn(username: string, password: string): Promise<unknow
   return await (await fetch(`${api}/me`, { credentials: "include" })).json();
 }
 
-if (import.meta.main) await (await build()).listen({ port: 3000 });
+if (import.meta.main) console.log(await (await build()).listen({ port }));

@@ -9,7 +9,8 @@
 import { http } from "@google-cloud/functions-framework";
 import Fastify, { type FastifyInstance } from "fastify";
 import { FastifyAuth, getSession, requireSession } from "fastify-authjs";
-import { authConfig } from "./auth.ts";
+import type { AddressInfo } from "node:net";
+import { authConfig, port } from "./auth.ts";
 
 const config = authConfig();
 
@@ -33,3 +34,11 @@ app.post("/echo", (request) => request.body);
 await app.ready();
 
 http("app", (request, response) => void app.server.emit("request", request, response));
+
+// On your machine, where else the command `functions-framework` does this
+if (import.meta.main) {
+  const { getTestServer } = await import("@google-cloud/functions-framework/testing");
+  const server = getTestServer("app").listen(port, "127.0.0.1", () => {
+    console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  });
+}

@@ -6,7 +6,7 @@
 import Fastify, { type FastifyInstance } from "fastify";
 import { FastifyAuth, getSession, type Session } from "fastify-authjs";
 import mercurius from "mercurius";
-import { authConfig } from "./auth.ts";
+import { authConfig, port } from "./auth.ts";
 
 const config = authConfig();
 
@@ -43,4 +43,4 @@ export async function build(): Promise<FastifyInstance> {
   return app;
 }
 
-if (import.meta.main) await (await build()).listen({ port: 3000 });
+if (import.meta.main) console.log(await (await build()).listen({ port }));

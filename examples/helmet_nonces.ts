@@ -6,7 +6,7 @@
 import helmet from "@fastify/helmet";
 import Fastify, { type FastifyInstance } from "fastify";
 import { FastifyAuth, getSession, requireSession } from "fastify-authjs";
-import { authConfig } from "./auth.ts";
+import { authConfig, port } from "./auth.ts";
 
 const config = authConfig({ pages: { signIn: "/signin" } });
 
@@ -44,4 +44,4 @@ export async function build(): Promise<FastifyInstance> {
   return app;
 }
 
-if (import.meta.main) await (await build()).listen({ port: 3000 });
+if (import.meta.main) console.log(await (await build()).listen({ port }));

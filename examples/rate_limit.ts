@@ -7,7 +7,7 @@
  */
 import Fastify, { type FastifyInstance } from "fastify";
 import { FastifyAuth, getSession } from "fastify-authjs";
-import { authConfig } from "./auth.ts";
+import { authConfig, port } from "./auth.ts";
 
 // All other limits have their defaults; several processes need a client of Redis as `redis`.
 const config = authConfig({ rateLimit: { accountFromAddress: { max: 5, timeWindow: 600_000 } } });
@@ -20,4 +20,4 @@ export async function build(): Promise<FastifyInstance> {
   return app;
 }
 
-if (import.meta.main) await (await build()).listen({ port: 3000 });
+if (import.meta.main) console.log(await (await build()).listen({ port }));

@@ -11,7 +11,7 @@ import {
 } from "@trpc/server/adapters/fastify";
 import Fastify, { type FastifyInstance } from "fastify";
 import { FastifyAuth, getSession } from "fastify-authjs";
-import { authConfig } from "./auth.ts";
+import { authConfig, port } from "./auth.ts";
 
 const config = authConfig();
 
@@ -44,4 +44,4 @@ export async function build(): Promise<FastifyInstance> {
   return app;
 }
 
-if (import.meta.main) await (await build()).listen({ port: 3000 });
+if (import.meta.main) console.log(await (await build()).listen({ port }));

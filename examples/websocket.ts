@@ -6,7 +6,7 @@
 import websocket from "@fastify/websocket";
 import Fastify, { type FastifyInstance } from "fastify";
 import { createAuth } from "fastify-authjs";
-import { authConfig } from "./auth.ts";
+import { authConfig, port } from "./auth.ts";
 
 const auth = createAuth(authConfig());
 
@@ -27,4 +27,4 @@ export async function build(): Promise<FastifyInstance> {
   return app;
 }
 
-if (import.meta.main) await (await build()).listen({ port: 3000 });
+if (import.meta.main) console.log(await (await build()).listen({ port }));

@@ -171,6 +171,7 @@ const ENTRIES = [
   "src/type_parts.ts",
   "src/features/telemetry/mod.ts",
   "src/client/mod.ts",
+  "src/client/react.ts",
   "src/testing/mod.ts",
   "src/cli/main.ts",
   "providers/mod.ts",

@@ -68,7 +68,7 @@ const PEER_DEPENDENCIES = ["fastify"];
  * ones, with which the tests of mails run, and @simplewebauthn/server in a later one alone, which
  * `src/provider/webauthn/bridge.ts` gives to core; and by `rateLimit`, which refuses versions before 11.2 at boot: an application
  * that does not use it may have an older one; by `fastify-authjs/opentelemetry`; and by `startIssuer()` of
- * `fastify-authjs/testing`: its 9 needs Node 22, its 8 is for Node 20.
+ * `fastify-authjs/testing`: its 9 needs Node 22, its 8 is for Node 20; and by `fastify-authjs/react`.
  */
 const OPTIONAL_PEER_DEPENDENCIES = {
   "@fastify/rate-limit": "^10.0.0 || ^11.0.0",
@@ -76,6 +76,7 @@ const OPTIONAL_PEER_DEPENDENCIES = {
   "@simplewebauthn/server": "^14.0.0",
   "nodemailer": "^7.0.7 || ^8.0.5 || ^9.0.0 || ^10.0.0",
   "oauth2-mock-server": "^8.2.0 || ^9.0.0",
+  "react": "^18.0.0 || ^19.0.0",
 };
 
 /** Builds the fields of package.json from deno.json. */

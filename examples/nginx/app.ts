@@ -5,7 +5,7 @@
  */
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from "fastify";
 import { FastifyAuth, type FastifyAuthConfig, getSession, requireSession } from "fastify-authjs";
-import { authConfig } from "../auth.ts";
+import { authConfig, port } from "../auth.ts";
 
 /** `trustProxy` for a proxy on the same machine: what others send is ignored. */
 const LOOPBACK = "loopback";
@@ -43,7 +43,7 @@ export async function build(
 }
 
 if (import.meta.main) {
-  for (const [port, setting] of Object.entries(SETTINGS)) {
-    await (await build(setting)).listen({ port: Number(port) });
+  for (const [own, setting] of Object.entries(SETTINGS)) {
+    await (await build(setting)).listen({ port: port && Number(own) });
   }
 }

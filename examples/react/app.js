@@ -1,17 +1,21 @@
 /** A page with two components that show the session, and a form that signs in. */
+import { SessionProvider, SignedIn, SignedOut, useSession } from "fastify-authjs/react";
 import { createElement as h, useState } from "react";
 import { createRoot } from "react-dom/client";
-import { auth, useSession } from "./use_session.js";
 
 function Header() {
   const { status, session } = useSession();
   return h("h1", null, status === "signed-in" ? session.user.name : status);
 }
 
-function Account() {
-  const { session } = useSession();
+function SignOut() {
+  const { auth } = useSession();
+  return h("button", { onClick: () => auth.signOut({ redirect: false }) }, "Sign out");
+}
+
+function SignIn() {
+  const { auth } = useSession();
   const [error, setError] = useState("");
-  if (session) return h("button", { onClick: () => auth.signOut({ redirect: false }) }, "Sign out");
   return h(
     "form",
     { onSubmit: signIn },
@@ -29,4 +33,6 @@ function Account() {
   }
 }
 
-createRoot(document.body).render([h(Header, { key: "header" }), h(Account, { key: "account" })]);
+createRoot(document.body).render(
+  h(SessionProvider, null, h(Header), h(SignedIn, null, h(SignOut)), h(SignedOut, null, h(SignIn))),
+);

@@ -7,7 +7,8 @@ import { startIssuer } from "fastify-authjs/testing";
 import type { AddressInfo } from "node:net";
 import { Buffer } from "node:buffer";
 import { execFile } from "node:child_process";
-import { readdir, readFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { cp, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -372,6 +373,33 @@ exampleTest("tests of an application, for any test runner", async () => {
   const cwd = fileURLToPath(new URL("../../", import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd, env: process.env });
   assertStringIncludes(stdout, "2 passed");
+});
+
+Deno.test("examples: each starts from a clone by the command in README.md", async () => {
+  const root = fileURLToPath(new URL("../../", import.meta.url));
+  await using clone = await temporaryFolder();
+  const { stdout } = await promisify(execFile)("git", ["ls-files", "-z"], { cwd: root });
+  for (const file of stdout.split("\0")) {
+    if (file && !/^(?:docs|bench|tests\/(?!support))/.test(file) && existsSync(join(root, file))) {
+      await cp(join(root, file), join(clone.path, file));
+    }
+  }
+  const names = (await readdir(join(root, "examples")))
+    .filter((name) => !/^(?:README\.md|auth\.ts|testing\.ts|demo)$/.test(name)).map((name) =>
+      name.replace(".ts", "")
+    );
+  const { CHECKOUT_CONFIG: _, ...environment } = process.env;
+  const start = async (name: string) => {
+    const settings = { ...environment, PORT: "0", DATABASE_URL: "postgres://localhost/none" } as Record<
+      string,
+      string
+    >;
+    await using program = await runProgram(["task", "example", name], settings, clone.path);
+    const answer = await program.send({ url: "/auth/providers", headers: { host: "acme.localhost:3000" } });
+    assertEquals(answer.statusCode, 200, `${name}: ${answer.body}`);
+  };
+  await start("trpc"); // writes the configuration that the others read
+  for (let i = 0; i < names.length; i += 3) await Promise.all(names.slice(i, i + 3).map(start));
 });
 
 Deno.test("examples: each file is short, and README.md of the examples names it", async () => {

@@ -1,23 +1,12 @@
 /** The example for React, in a browser. */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertLess } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
-import { FastifyAuth } from "fastify-authjs";
-import { readFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
+import { minify } from "terser";
+import { build } from "../../examples/react/server.ts";
 import { testConfig } from "../support/app.ts";
 import { browserTest } from "../support/browser.ts";
 import { compileClient } from "../support/client_page.ts";
-import { reactModule } from "../support/react.ts";
-
-const example = new URL("../../examples/react/", import.meta.url);
-
-const PAGE = `<!DOCTYPE html>
-<title>React</title>
-<link rel="icon" href="data:,">
-<script type="importmap">
-  { "imports": { "react": "/react.js", "react-dom/client": "/react.js", "fastify-authjs/client": "/client/mod.ts" } }
-</script>
-<body><script type="module" src="/app.js"></script>`;
 
 /** The application with the page; `reads` are the requests for the session, and `hold` may delay their replies. */
 async function startApp(reads: string[], hold: () => Promise<void>): Promise<FastifyInstance> {
@@ -30,16 +19,10 @@ async function startApp(reads: string[], hold: () => Promise<void>): Promise<Fas
     if (url === "/auth/session") await hold();
   });
   const { origin: _none, ...config } = testConfig({ trustHost: true });
-  await app.register(FastifyAuth(config), { prefix: "/auth" });
-  app.get("/", (_request, reply) => reply.type("text/html").send(PAGE));
-  const script = (path: string, source: (name: string) => Promise<string>) =>
-    app.get<{ Params: { name: string } }>(
-      path,
-      async ({ params }, reply) => reply.type("text/javascript").send(await source(params.name)),
-    );
-  script("/react.js", reactModule);
-  script("/client/:name", compileClient);
-  script("/:name(^[a-z_]+\\.js$)", (name) => readFile(new URL(name, example), "utf8"));
+  await build(config, app);
+  app.get("/client/client.ts", async (_request, reply) => {
+    return reply.type("text/javascript").send(await compileClient("client.ts"));
+  });
   await app.listen({ port: 0, host: "localhost" });
   return app;
 }
@@ -70,7 +53,7 @@ browserTest("example: useSession() of React follows a sign-in, a sign-out and th
   await heading("signed-out");
 
   // Signed in meanwhile, in another window.
-  await page.evaluate(`import("/client/mod.ts").then(({ createAuthClient }) =>
+  await page.evaluate(`import("/client/client.ts").then(({ createAuthClient }) =>
     createAuthClient().signIn("credentials", { fields: { username: "bob", password: "open" }, redirect: false }))`);
   await heading("signed-out");
   await page.evaluate(`window.dispatchEvent(new Event("focus"))`);
@@ -95,7 +78,7 @@ browserTest("example: useSession() of React follows a sign-in, a sign-out and th
   await heading("signed-out");
 
   // Shown again by the back button.
-  await page.evaluate(`import("/client/mod.ts").then(({ createAuthClient }) =>
+  await page.evaluate(`import("/client/client.ts").then(({ createAuthClient }) =>
     createAuthClient().signIn("credentials", { fields: { username: "eve", password: "open" }, redirect: false }))`);
   await page.evaluate(`window.dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true }))`);
   await heading("eve");
@@ -107,8 +90,10 @@ browserTest("example: useSession() of React follows a sign-in, a sign-out and th
   await page.getByRole("button", { name: "Sign out" }).waitFor();
 });
 
-Deno.test("example: the documentation has the code of useSession()", async () => {
-  const source = await readFile(new URL("use_session.js", example), "utf8");
-  const documented = await readFile(new URL("../../docs/client.md", import.meta.url), "utf8");
-  assertStringIncludes(documented, source.slice(source.indexOf("import ")).trimEnd());
+Deno.test("fastify-authjs/react is less than 2 KB without the client", async () => {
+  const code = await compileClient("react.ts");
+  const { code: small = "" } = await minify(code, { module: true });
+  assertLess(small.length, 2048);
+  const imported = [...code.matchAll(/from "([^"]+)"/g)].map(([, name]) => name);
+  assertEquals(imported, ["react", "./client.ts"]);
 });

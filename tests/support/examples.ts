@@ -78,11 +78,16 @@ export interface Program extends AsyncDisposable {
 }
 
 /** Runs Deno in a folder of the checkout, until it writes the address at which it listens. */
-export async function runProgram(args: string[], environment: Record<string, string> = {}): Promise<Program> {
+export async function runProgram(
+  args: string[],
+  environment: Record<string, string> = {},
+  cwd: string = fileURLToPath(new URL("../../", import.meta.url)),
+): Promise<Program> {
   const child = spawn(process.execPath, args, {
-    cwd: fileURLToPath(new URL("../../", import.meta.url)),
+    cwd,
     env: { ...process.env, ...ENVIRONMENT, ...environment, NO_COLOR: "1" },
     stdio: ["ignore", "pipe", "pipe"],
+    detached: true, // so that what it starts ends with it
   });
   const dispose = () => end(child);
   let output = "";
@@ -113,7 +118,7 @@ function addressOf(child: ChildProcess, output: () => string): Promise<string> {
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");
-  child.kill("SIGKILL");
+  process.kill(-child.pid!, "SIGKILL");
   await ended;
 }
 
