@@ -23,7 +23,7 @@ export class AuthInstance {
   readonly store: SharedStore | undefined;
   /** The same, or else one of this process: guesses have to be counted. */
   readonly guesses: SharedStore;
-  /** What features remember besides, by their names. */
+  /** What features remember besides, by their names, also for the next configuration of the tenant. */
   readonly memory: Map<string, unknown>;
   readonly assets = later(async () => {
     const { loadAssets } = await import("../pages/assets.ts");
@@ -35,8 +35,6 @@ export class AuthInstance {
   isReady = false;
   #settings: ReturnType<typeof sessionSettings> | undefined;
   readonly #done: Set<string>;
-  /** What features keep for the next configuration of the tenant. */
-  readonly #kept: Map<string, unknown>;
   #problem: Promise<FastifyAuthError | undefined> | undefined;
 
   /** @param before That of an earlier configuration of the same tenant, whose memory is taken over. */
@@ -49,7 +47,6 @@ export class AuthInstance {
     this.guesses = this.store ?? before?.guesses ?? new SharedStore(memoryStore(), timeout, config.tenant);
     this.live = before?.live ?? new LiveSessions();
     this.memory = before?.memory ?? new Map();
-    this.#kept = before === undefined ? new Map() : before.#kept;
   }
 
   /** Checks the configuration, by our checks and by core's. Resolves with what is wrong. */
@@ -74,8 +71,8 @@ export class AuthInstance {
 
   async #loadFeatures(): Promise<FastifyAuthError | undefined> {
     try {
-      const { config: { facts }, store, live } = this;
-      this.used = await loadFeatures(FEATURES, { ...facts, store, live, kept: this.#kept });
+      const { config: { facts }, store, live, memory } = this;
+      this.used = await loadFeatures(FEATURES, { ...facts, store, live, memory });
     } catch (error) {
       return asConfigError(error);
     }

@@ -43,7 +43,7 @@ export interface Setup extends Facts {
   readonly store: SharedStore | undefined;
   readonly live: LiveSessions;
   /** What features keep for the next configuration of the tenant, by name. */
-  readonly kept: Map<string, unknown>;
+  readonly memory: Map<string, unknown>;
 }
 
 /** What a feature adds to guards, besides {@linkcode Hooks.onGuard}. */

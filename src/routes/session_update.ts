@@ -14,9 +14,9 @@ import { hasEnded } from "../session/ending.ts";
 import { openToken, sessionName } from "../session/open.ts";
 import { asOwn, ownReadOf } from "../session/own_read.ts";
 import { CallbackFailure, finishSession, type ReadContext, wrapError } from "../session/read.ts";
+import { cookieEnd } from "../session/settings.ts";
 import { readRow } from "../session/read_token.ts";
 import { runCallbacks } from "../session/renew.ts";
-import { cookieEnd } from "../session/settings.ts";
 import { refreshedElsewhere, updateInTurn } from "../session/in_turn.ts";
 import { endRemovedSession, sessionHasEnded } from "./session_change.ts";
 

@@ -42,8 +42,8 @@ export function readSessionCookie(header: string | undefined, name: string): Ses
   if (!header?.includes(name)) return NONE;
   const cookies = parseCookie(header);
   const chunks: string[] = [];
-  while (chunks.length <= MOST_CHUNKS && cookies[chunkName(name, chunks.length)]) {
-    chunks.push(chunkName(name, chunks.length));
+  while (chunks.length <= MOST_CHUNKS && cookies[`${name}.${chunks.length}`]) {
+    chunks.push(`${name}.${chunks.length}`);
   }
   const whole = cookies[name];
   if (!whole && chunks.length === 0) return NONE;
@@ -61,10 +61,6 @@ function isRepeated(name: string, header: string): boolean {
   return header.includes(next, first);
 }
 
-function chunkName(name: string, index: number): string {
-  return `${name}.${index}`;
-}
-
 /** Whether a cookie of this name is the session's, or one of its chunks. */
 export function isSessionPart(key: string, name: string): boolean {
   return key.startsWith(name) && /^(?:\.\d+)?$/.test(key.slice(name.length));
@@ -72,7 +68,7 @@ export function isSessionPart(key: string, name: string): boolean {
 
 /** The names of all cookies that a session may have left in a browser, whose token is no longer than that. */
 export function possibleParts(name: string, longest: number = LONGEST_BY_DEFAULT): string[] {
-  return [name, ...Array.from({ length: Math.ceil(longest / CHUNK_SIZE) }, (_, i) => chunkName(name, i))];
+  return [name, ...Array.from({ length: Math.ceil(longest / CHUNK_SIZE) }, (_, i) => `${name}.${i}`)];
 }
 
 /**
@@ -92,7 +88,7 @@ export function sessionCookies(
   values.set(name, count === 1 ? token : "");
   // Beside chunks a whole cookie would be read instead of them, and one after the last as a part of them.
   for (let i = 0; count > 1 && i <= count; i++) {
-    values.set(chunkName(name, i), token.slice(i * CHUNK_SIZE, (i + 1) * CHUNK_SIZE));
+    values.set(`${name}.${i}`, token.slice(i * CHUNK_SIZE, (i + 1) * CHUNK_SIZE));
   }
   const { expires: _expires, ...beside } = options;
   const kept = expires === undefined ? beside : { ...beside, expires };

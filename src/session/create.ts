@@ -9,9 +9,9 @@ import type { SetCookie } from "../http/set_cookie.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
 import { encodeWithin } from "./cookie_size.ts";
 import type { SessionSignIn, SignInParams } from "./hooks.ts";
-import { EPHEMERAL_TAG, isEphemeral, nameOf, withName } from "./name.ts";
+import { EPHEMERAL_TAG, isEphemeral, withName } from "./name.ts";
 import { openToken } from "./open.ts";
-import { lifetimesFor, type SessionSettings } from "./settings.ts";
+import { cookieEnd, lifetimesFor, type SessionSettings } from "./settings.ts";
 
 export interface SignInRequest extends Omit<SessionSignIn, "params" | "held"> {
   readonly config: ResolvedConfig;
@@ -47,32 +47,25 @@ export async function createSession(
   const before = token === "" ? undefined : await openToken(token, settings).catch(() => undefined);
   const signIn: SessionSignIn = { params, held: before?.claims, linksAccount, goesOn, warnOnce };
   for (const { onSignIn } of hooks) claims = onSignIn?.(claims, signIn) ?? claims;
-  let end: Date | undefined;
-  const wasEphemeral = before !== undefined && isEphemeral(before.name);
-  let endsWithBrowser = request.rememberMe === undefined ? wasEphemeral : !request.rememberMe;
-  if (goesOn && before !== undefined) {
-    // It has the claims of before that are kept, and ends when it would have.
-    const { exp } = before.claims;
-    claims = withName(claims, before.name);
-    endsWithBrowser = wasEphemeral;
-    for (const { keptClaims } of hooks) claims = { ...claims, ...keptClaims?.(before, true) };
-    end = typeof exp === "number" ? new Date(exp * 1000) : undefined;
-  } else {
-    const name = randomUUID() + (endsWithBrowser ? EPHEMERAL_TAG : "");
-    claims = withName(claims, name);
-    for (const { onBegin } of hooks) claims = await onBegin?.(claims, name) ?? claims;
+  // One that goes on has the claims of before that are kept, and ends when it would have.
+  const kept = goesOn ? before : undefined;
+  const { rememberMe = !isEphemeral(before?.name ?? "") } = request;
+  const name = kept?.name ?? randomUUID() + (rememberMe ? "" : EPHEMERAL_TAG);
+  claims = withName(claims, name);
+  for (const { keptClaims, onBegin } of hooks) {
+    if (kept) claims = { ...claims, ...keptClaims?.(kept, true) };
+    else claims = await onBegin?.(claims, name) ?? claims;
   }
-  const maxAge = end !== undefined
-    ? { maxAge: Math.ceil((end.valueOf() - Date.now()) / 1000) }
-    : endsWithBrowser && { maxAge: settings.ephemeral.tokenMaxAge };
-  const sealed = await encodeWithin(codec, { ...codec, token: claims, salt: cookie.name, ...maxAge }, {
+  const exp = Number(kept?.claims.exp);
+  const maxAge = exp > 0 ? Math.ceil(exp - Date.now() / 1000) : lifetimesFor(name, settings).tokenMaxAge;
+  const sealed = await encodeWithin(codec, { ...codec, token: claims, salt: cookie.name, maxAge }, {
     limit: cookieLimit,
     warn: (text) => warnOnce("large session", text, "FST_AUTHJS_WARN_SESSION_SIZE"),
   });
-  const session = { claims, name: nameOf(claims, sealed) };
+  const session = { claims, name };
   for (const { onSealed } of hooks) await onSealed?.(session, !goesOn, request.headers["user-agent"]);
-  const expires = endsWithBrowser ? undefined : end ?? newExpiry(settings);
-  const cookies = sessionCookies(sealed, request.parts, cookie, expires);
+  const end = exp > 0 ? new Date(exp * 1000) : newExpiry(settings);
+  const cookies = sessionCookies(sealed, request.parts, cookie, isEphemeral(name) ? undefined : end);
   return { token: sealed, cookies };
 }
 
@@ -81,14 +74,7 @@ async function createRow(params: SignInParams, request: SignInRequest): Promise<
   const adapter = request.adapter!;
   const { rememberMe = !isEphemeral(held.token) } = request;
   const tag = rememberMe ? "" : EPHEMERAL_TAG;
-  const signIn = {
-    ...request,
-    params,
-    held: undefined,
-    heldToken: held.token,
-    claims: request.claims,
-    adapter,
-  };
+  const signIn = { ...request, params, held: undefined, heldToken: held.token, adapter };
   const { sessionToken: token, expires } = request.goesOn
     ? (await adapter.getSessionAndUser!(held.token))!.session
     : await adapter.createSession!({
@@ -98,8 +84,12 @@ async function createRow(params: SignInParams, request: SignInRequest): Promise<
       userId: await userIdOf(params, adapter),
       expires: new Date(Date.now() + lifetimesFor(tag, settings).maxAge * 1000),
     });
-  const until = isEphemeral(token) ? undefined : new Date(expires);
-  const cookies = sessionCookies(token, parts, settings.cookie, until);
+  const cookies = sessionCookies(
+    token,
+    parts,
+    settings.cookie,
+    cookieEnd(token, settings, new Date(expires)),
+  );
   for (const { onRow } of settings.hooks) cookies.push(...await onRow?.({ ...signIn, token }) ?? []);
   return { token, cookies };
 }

@@ -12,7 +12,7 @@ import { REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { rowName } from "./name.ts";
 import { openToken, sessionName } from "./open.ts";
 import { type CookieUpdate, type ReadContext, type SessionRead, SIGNED_OUT } from "./read.ts";
-import { type Place, placeOf } from "./sealed_value.ts";
+import { placeOf } from "./sealed_value.ts";
 import type { SessionSettings } from "./settings.ts";
 import type { OpenStore, SessionStoreFailure } from "./shared_store.ts";
 
@@ -29,10 +29,6 @@ export interface EndingContext {
 const LATE_REQUESTS_MS = 30_000;
 
 const ENDED = "ended";
-
-function placeOfEnd(name: string): Place {
-  return placeOf(name, "state");
-}
 
 /** The read of a session that ended. A browser that sends its token much later got it from a late reply. */
 export function endedRead(
@@ -88,7 +84,7 @@ export async function endSession(
   const { settings, logger } = context;
   const name = await sessionName(token, settings);
   settings.live.end(name);
-  const place = placeOfEnd(name);
+  const place = placeOf(name, "state");
   await sharedStore(context)?.set(place.name, place.seal(ENDED), REQUEST_LIMIT_MS);
   const ends = settings.hooks.flatMap(({ onEnd }) => onEnd ?? []);
   const session = ends.length > 0 && await openToken(token, settings).catch(() => undefined);
@@ -105,7 +101,7 @@ export async function hasEnded(name: string, context: EndingContext): Promise<bo
   if (live.endings(name) > 0) return true;
   const store = sharedStore(context);
   if (store === undefined) return false;
-  const place = placeOfEnd(name);
+  const place = placeOf(name, "state");
   const [value] = await store.get([place.name]);
   if (place.open(value) !== ENDED) return false;
   live.end(name);

@@ -33,7 +33,7 @@ export interface SignInWithRow extends SessionSignIn {
   readonly heldToken: string;
   readonly cookies: string;
   /** What a test says of the sign-in. */
-  readonly claims: JWT | undefined;
+  readonly claims?: JWT | undefined;
   /** What the cookies beside that of the session are made with. */
   readonly settings: RowSettings;
   readonly adapter: Adapter;

@@ -10,7 +10,7 @@ import { cookieUpdate, endedRead, endSession, hasEnded, removal } from "./ending
 import { hasEndedElsewhere } from "./hooks.ts";
 import { inTurn } from "./in_turn.ts";
 import type { JwtRead } from "./live_sessions.ts";
-import { digestName, isEphemeral, rowName } from "./name.ts";
+import { digestName, rowName } from "./name.ts";
 import { openAtOnce, type OpenToken, openToken } from "./open.ts";
 import { knownRead, ownReadOf } from "./own_read.ts";
 import {
@@ -238,8 +238,8 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
     if (live.endings(name) > 0) return SIGNED_OUT;
     const read = { session: toSession(shown, context) };
     if (!due) return read;
-    const until = isEphemeral(name) ? undefined : expires;
-    const cookies = () => sessionCookies(sessionToken, cookie.names, settings.cookie, until);
+    const cookies = () =>
+      sessionCookies(sessionToken, cookie.names, settings.cookie, cookieEnd(name, settings, expires));
     return { ...read, update: cookieUpdate(cookies, context) };
   } catch (error) {
     if (error instanceof CallbackFailure) return failedCallback(error, SessionTokenError, context);

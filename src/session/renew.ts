@@ -5,10 +5,11 @@ import { cookieSize, encodeWithin, SessionTooLarge } from "./cookie_size.ts";
 import { hasEnded } from "./ending.ts";
 import { refreshedElsewhere, updateInTurn } from "./in_turn.ts";
 import type { JwtRead } from "./live_sessions.ts";
-import { isEphemeral, namedBy, withName } from "./name.ts";
+import { namedBy, withName } from "./name.ts";
 import { isUnchanged, type OpenToken, openToken } from "./open.ts";
 import { asOwn } from "./own_read.ts";
 import { CallbackFailure, type ReadContext, sessionOf, warnOnce } from "./read.ts";
+import { lifetimesFor } from "./settings.ts";
 
 /** The read of a token whose session ended before the callbacks were done. */
 export const ENDED: JwtRead = Object.freeze({
@@ -119,10 +120,10 @@ const NAME_SIZE = 128;
  */
 async function reseal(opened: OpenToken, token: JWT, context: ReadContext): Promise<string | undefined> {
   const { settings, logger, auth } = context;
-  const { jwt, cookie, cookieLimit, ephemeral } = settings;
+  const { jwt, cookie, cookieLimit } = settings;
   const { name, claims, due, text } = opened;
-  const shorter = isEphemeral(name) && { maxAge: ephemeral.tokenMaxAge };
-  const params = { ...jwt, ...shorter, token: withName(token, name), salt: cookie.name };
+  const { tokenMaxAge: maxAge } = lifetimesFor(name, settings);
+  const params = { ...jwt, maxAge, token: withName(token, name), salt: cookie.name };
   // A session that is larger already was accepted under another limit: it may stay, and not grow.
   const held = cookieSize(cookie.name, opened.token) + (namedBy(claims) ? 0 : NAME_SIZE);
   const warn = (message: string) =>

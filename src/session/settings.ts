@@ -140,9 +140,9 @@ export function lifetimesFor(name: string, settings: SessionSettings): Lifetimes
   return isEphemeral(name) ? settings.ephemeral : settings;
 }
 
-/** Until when a browser keeps a cookie that is written now; `undefined` for as long as it runs. */
-export function cookieEnd(name: string, settings: SessionSettings): Date | undefined {
-  return isEphemeral(name) ? undefined : newExpiry(settings);
+/** Until when a browser keeps its cookie, which is written now; `undefined` for as long as it runs. */
+export function cookieEnd(name: string, settings: SessionSettings, end?: Date): Date | undefined {
+  return isEphemeral(name) ? undefined : end ?? newExpiry(settings);
 }
 
 /** The salts of what core encrypts and puts inside of a cookie. Else it is the name of the cookie. */

@@ -218,7 +218,7 @@ function endingAt(expires: Date, settings: SessionSettings): SessionSettings {
   const maxAge = Math.floor((expires.getTime() - Date.now()) / 1000);
   return {
     ...settings,
-    jwt: { ...settings.jwt, maxAge },
+    tokenMaxAge: maxAge,
     hooks: maxAge > 0 ? settings.hooks : settings.hooks.map(({ onSealed: _stores, ...hooks }) => hooks),
   };
 }

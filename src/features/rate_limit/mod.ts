@@ -46,16 +46,16 @@ export const rateLimit: Feature = {
       );
     }],
   ],
-  configure({ config, core, kept }) {
+  configure({ config, core, memory }) {
     const settings = rateLimitSettings(optionsIn(config), core.providers as Provider[]);
     const { redis } = settings;
     let shared: Shared = {
       settings: JSON.stringify([{ ...settings, redis: undefined }, core.secret]),
       redis,
     };
-    const before = kept.get(SHARED) as Shared | undefined;
+    const before = memory.get(SHARED) as Shared | undefined;
     if (before?.settings === shared.settings && before.redis === redis) shared = before;
-    kept.set(SHARED, shared);
+    memory.set(SHARED, shared);
     return {
       async onMount(scope, auth) {
         shared.limits ??= openLimits(scope, settings, auth);
