@@ -1,6 +1,6 @@
 /**
  * The command `fastify-authjs`: writes a new project, finds mistakes in the set-up of an application or a
- * deployment, and makes secrets.
+ * deployment, prints the tables of a database, and makes secrets.
  *
  * @example
  * ```sh
@@ -8,6 +8,7 @@
  * npx fastify-authjs doctor app.js
  * npx fastify-authjs doctor --url https://app.example
  * npx fastify-authjs secret >> .env
+ * npx fastify-authjs schema drizzle postgres > src/schema.ts
  *
  * deno run -A jsr:@fastify-authjs/plugin/cli doctor app.ts
  * ```

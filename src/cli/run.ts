@@ -20,6 +20,7 @@ const USAGE = `Usage: fastify-authjs <command>
   doctor --url <url>   checks a running deployment from outside
   secret               prints a new secret for AUTH_SECRET
   init [directory]     writes a new project: a server, its settings, and a test
+  schema <format> <db> prints the tables: drizzle, prisma or sql, for sqlite, postgres or mysql
 
 Options of doctor:
   --env-file <file>    reads variables from a file before the application is loaded
@@ -38,6 +39,9 @@ Options of init, which asks for what they do not say:
   --force              writes into a directory that is not empty, and says which files it replaced
   --yes                asks nothing: github, without a database, for the runtime that runs the command
 
+Options of schema:
+  --passkeys           with the table of passkeys
+
 Exit codes: 0 nothing is wrong, 1 something is, 2 the command could not be run.`;
 
 /** A command that was not written as {@linkcode USAGE} says. */
@@ -51,7 +55,10 @@ export async function run([command, ...args]: string[]): Promise<Outcome> {
     if (command === "doctor") return await doctor(args);
     if (command === "secret") return secret(args);
     if (command === "init") return await init(args);
-    throw new UsageError(`There is no command ${JSON.stringify(command)}: use doctor, secret or init.`);
+    if (command === "schema") return await schema(args);
+    throw new UsageError(
+      `There is no command ${JSON.stringify(command)}: use doctor, secret, init or schema.`,
+    );
   } catch (error) {
     const complaint = error instanceof Error ? error.message : String(error);
     const hint = error instanceof UsageError ? "\nRun it with --help to see how it is used." : "";
@@ -93,6 +100,17 @@ async function init(args: string[]): Promise<Outcome> {
   const terminal = !values.yes && stdin.isTTY && stderr.isTTY ? { input: stdin, output: stderr } : undefined;
   const options = { ...values, providers: values.providers?.join(), directory: positionals[0] };
   return done(await init(options, terminal));
+}
+
+async function schema(args: string[]): Promise<Outcome> {
+  const { values, positionals } = parse(args, { passkeys: { type: "boolean" } });
+  const { DIALECTS, FORMATS, schemaOf } = await import("./schema.ts");
+  const format = FORMATS.find((name) => name === positionals[0]);
+  const dialect = DIALECTS.find((name) => name === positionals[1]);
+  if (format === undefined || dialect === undefined || positionals.length > 2) {
+    throw new UsageError(`schema takes ${FORMATS.join(", ")}, and then ${DIALECTS.join(", ")}.`);
+  }
+  return done(schemaOf(format, dialect, values.passkeys ?? false).trimEnd());
 }
 
 async function doctor(args: string[]): Promise<Outcome> {

@@ -47,6 +47,7 @@ const OWN_PEERS: ReadonlySet<string> = new Set([
   "@fastify/rate-limit",
   "@opentelemetry/api",
   "oauth2-mock-server",
+  "react",
 ]);
 
 /** Core names no major version after 8; the tests of mails run with later ones. */

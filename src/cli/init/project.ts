@@ -1,5 +1,6 @@
 /** The files of a new project, made of templates. */
 import { randomBytes } from "node:crypto";
+import { drizzle, sql } from "../schema.ts";
 import type { Choices } from "./choices.ts";
 import { callbackUrl, entryOf, isOAuth, usesSmtp, variablesOf } from "./provider.ts";
 import { TEMPLATES } from "./templates.ts";
@@ -38,11 +39,25 @@ export function filesOf({ runtime, providers, database }: Choices, name: string)
   if (unset.length > 0) flags.add("unset");
 
   const files = new Map([[".env", own]]);
+  if (database !== "none") files.set("src/schema.ts", schemaOf(database, flags.has("webauthn")));
   for (const [path, template] of Object.entries(TEMPLATES)) {
     const text = render(template, flags, { ...values, unset: unset.join(", ") });
     if (text !== "") files.set(pathOf(path, runtime), finished(path, text, runtime));
   }
   return files;
+}
+
+function schemaOf(database: "libsql" | "postgres", passkeys: boolean): string {
+  const dialect = database === "libsql" ? "sqlite" : "postgres";
+  return `${drizzle(dialect, passkeys)}
+/**
+ * Makes what is not there yet. Later changes are easier with drizzle-kit, which
+ * writes the SQL from the tables above.
+ */
+export const MIGRATION = \`
+${sql(dialect, passkeys)}
+\`;
+`;
 }
 
 /** Where runtimes look for a file. Templates of one database stand beside those of the other. */

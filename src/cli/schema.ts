@@ -1,0 +1,253 @@
+/** `schema`: the tables of Auth.js, with the indices that its queries and the pruning use. */
+
+export const FORMATS = ["drizzle", "prisma", "sql"] as const;
+export const DIALECTS = ["sqlite", "postgres", "mysql"] as const;
+export type Dialect = typeof DIALECTS[number];
+
+/**
+ * Of a column. `key` is compared, so MySQL needs a length; `text` may have thousands of characters; `user` is the id of
+ * a row of users, which is deleted with that.
+ */
+type Kind = "key" | "text" | "date" | "int" | "bool" | "user";
+
+interface Table {
+  readonly name: string;
+  /** What drizzle calls it. */
+  readonly plural: string;
+  /** Marks at the end of a kind: `!` is not null, `^` unique, `#` the primary key. */
+  readonly columns: Readonly<Record<string, `${Kind}${"" | "!" | "^" | "#" | "!^"}`>>;
+  readonly primary?: readonly string[];
+  /** The column of each index. */
+  readonly indices?: Readonly<Record<string, string>>;
+}
+
+const TABLES: readonly Table[] = [
+  {
+    name: "user",
+    plural: "users",
+    columns: { id: "key#", name: "text", email: "key^", emailVerified: "date", image: "text" },
+  },
+  {
+    name: "account",
+    plural: "accounts",
+    columns: {
+      userId: "user!",
+      type: "key!",
+      provider: "key!",
+      providerAccountId: "key!",
+      refresh_token: "text",
+      access_token: "text",
+      expires_at: "int",
+      token_type: "text",
+      scope: "text",
+      id_token: "text",
+      session_state: "text",
+    },
+    primary: ["provider", "providerAccountId"],
+    indices: { account_user: "userId" },
+  },
+  {
+    name: "session",
+    plural: "sessions",
+    columns: { sessionToken: "key#", userId: "user!", expires: "date!" },
+    indices: { session_user: "userId", session_expires: "expires" },
+  },
+  {
+    name: "verificationToken",
+    plural: "verificationTokens",
+    columns: { identifier: "key!", token: "key!", expires: "date!" },
+    primary: ["identifier", "token"],
+    indices: { verification_token_expires: "expires" },
+  },
+  {
+    name: "authenticator",
+    plural: "authenticators",
+    columns: {
+      credentialID: "key!^",
+      userId: "user!",
+      providerAccountId: "text!",
+      credentialPublicKey: "text!",
+      counter: "int!",
+      credentialDeviceType: "text!",
+      credentialBackedUp: "bool!",
+      transports: "text",
+    },
+    primary: ["userId", "credentialID"],
+  },
+];
+
+const tablesOf = (passkeys: boolean) => passkeys ? TABLES : TABLES.slice(0, -1);
+
+/** A column's kind, and what its marks say. */
+function read(column: string) {
+  const kind = /^\w+/.exec(column)![0] as Kind;
+  const has = (mark: string) => column.includes(mark);
+  return { kind, isPrimary: has("#"), isRequired: has("!"), isUnique: has("^") };
+}
+
+/** The schema in one of the formats. */
+export function schemaOf(format: typeof FORMATS[number], dialect: Dialect, passkeys: boolean): string {
+  if (format === "prisma") return prisma(dialect, passkeys);
+  return format === "sql" ? sql(dialect, passkeys) : drizzle(dialect, passkeys);
+}
+
+const SQL_TYPES: Readonly<Record<Dialect, Readonly<Record<Kind, string>>>> = {
+  sqlite: { key: "text", user: "text", text: "text", date: "integer", int: "integer", bool: "integer" },
+  postgres: { key: "text", user: "text", text: "text", date: "timestamptz", int: "integer", bool: "boolean" },
+  mysql: {
+    // Other collations take "a" for "A", also in the ids of two accounts
+    key: "varchar(255) character set utf8mb4 collate utf8mb4_bin",
+    user: "varchar(255) character set utf8mb4 collate utf8mb4_bin",
+    text: "text",
+    // Unlike a timestamp it is not set to now by every update
+    date: "datetime(3)",
+    int: "int",
+    bool: "boolean",
+  },
+};
+
+/** SQL that makes the tables that are not there yet. */
+export function sql(dialect: Dialect, passkeys: boolean): string {
+  const mysql = dialect === "mysql";
+  const quoted = (name: string) => mysql ? `\`${name}\`` : `"${name}"`;
+  const list = (names: readonly string[]) => `(${names.map(quoted).join(", ")})`;
+  const after: string[] = [];
+  const tables = tablesOf(passkeys).map(({ name, columns, primary, indices = {} }) => {
+    const lines = Object.entries(columns).map(([column, text]) => {
+      const { kind, isPrimary, isRequired, isUnique } = read(text);
+      // An address is the same in any case
+      const type = mysql && column === "email" ? "varchar(255)" : SQL_TYPES[dialect][kind];
+      const marks = [
+        isPrimary && "primary key",
+        (isRequired || isPrimary && dialect === "sqlite") && "not null",
+        isUnique && "unique",
+        kind === "user" && !mysql && `references "user" ("id") on delete cascade`,
+      ];
+      return [quoted(column), type, ...marks.filter(Boolean)].join(" ");
+    });
+    if (primary) lines.push(`primary key ${list(primary)}`);
+    for (const [index, column] of Object.entries(indices)) {
+      if (mysql) lines.push(`index ${quoted(index)} ${list([column])}`);
+      else after.push(`create index if not exists "${index}"\n  on ${quoted(name)} ${list([column])};`);
+    }
+    if (mysql && columns.userId) {
+      lines.push("foreign key (`userId`) references `user` (`id`) on delete cascade");
+    }
+    return `create table if not exists ${quoted(name)} (\n  ${lines.join(",\n  ")}\n);`;
+  });
+  return [...tables, ...after].join("\n");
+}
+
+const DRIZZLE: Readonly<Record<Dialect, { core: string; table: string; types: Record<Kind, string> }>> = {
+  sqlite: {
+    core: "sqlite-core",
+    table: "sqliteTable",
+    types: {
+      key: "text()",
+      user: "text()",
+      text: "text()",
+      date: 'integer({ mode: "timestamp_ms" })',
+      int: "integer()",
+      bool: 'integer({ mode: "boolean" })',
+    },
+  },
+  postgres: {
+    core: "pg-core",
+    table: "pgTable",
+    types: {
+      key: "text()",
+      user: "text()",
+      text: "text()",
+      date: 'timestamp({ mode: "date", withTimezone: true })',
+      int: "integer()",
+      bool: "boolean()",
+    },
+  },
+  mysql: {
+    core: "mysql-core",
+    table: "mysqlTable",
+    types: {
+      key: "varchar({ length: 255 })",
+      user: "varchar({ length: 255 })",
+      text: "text()",
+      date: 'timestamp({ mode: "date", fsp: 3 })',
+      int: "int()",
+      bool: "boolean()",
+    },
+  },
+};
+
+/** A module with the tables for `@auth/drizzle-adapter`. */
+export function drizzle(dialect: Dialect, passkeys: boolean): string {
+  const { core, table, types } = DRIZZLE[dialect];
+  const used = new Set([table, "primaryKey", "index"]);
+  const tables = tablesOf(passkeys).map(({ name, plural, columns, primary, indices = {} }) => {
+    const lines = Object.entries(columns).map(([column, text]) => {
+      const { kind, isPrimary, isRequired, isUnique } = read(text);
+      used.add(/^\w+/.exec(types[kind])![0]);
+      return `  ${column}: ` + [
+        types[kind],
+        name === "account" && column === "type" && '$type<"oauth" | "oidc" | "email" | "webauthn">()',
+        isPrimary && "primaryKey()",
+        isPrimary && name === "user" && "$defaultFn(() => crypto.randomUUID())",
+        isRequired && "notNull()",
+        isUnique && "unique()",
+        kind === "user" && 'references(() => users.id, { onDelete: "cascade" })',
+      ].filter(Boolean).join(".") + ",";
+    });
+    const extra = [
+      ...primary ? [`primaryKey({ columns: [${primary.map((column) => `row.${column}`).join(", ")}] })`] : [],
+      ...Object.entries(indices).map(([index, column]) => `index("${index}").on(row.${column})`),
+    ];
+    const end = extra.length === 0
+      ? ""
+      : `, (row) => [${extra.length === 1 ? extra[0] : `\n  ${extra.join(",\n  ")},\n`}]`;
+    return `export const ${plural} = ${table}("${name}", {\n${lines.join("\n")}\n}${end});\n`;
+  });
+  const note = dialect === "mysql" ? MYSQL_NOTE : "";
+  const imports = [...used].sort().map((name) => `  ${name},\n`).join("");
+  return `import {\n${imports}} from "drizzle-orm/${core}";\n\n${note}${tables.join("\n")}`;
+}
+
+const MYSQL_NOTE =
+  "// Ids are compared as MySQL compares texts: make the database with `collate utf8mb4_bin`\n";
+
+const PRISMA_TYPES: Readonly<Record<Kind, string>> = {
+  key: "String",
+  user: "String",
+  text: "String",
+  date: "DateTime",
+  int: "Int",
+  bool: "Boolean",
+};
+
+/** Models for `@auth/prisma-adapter`. */
+function prisma(dialect: Dialect, passkeys: boolean): string {
+  const tables = tablesOf(passkeys);
+  const models = tables.map(({ name, columns, primary, indices = {} }) => {
+    const lines = Object.entries(columns).map(([column, text]) => {
+      const { kind, isPrimary, isRequired, isUnique } = read(text);
+      return [
+        column,
+        PRISMA_TYPES[kind] + (isRequired || isPrimary ? "" : "?"),
+        isPrimary && "@id",
+        isPrimary && name === "user" && "@default(cuid())",
+        isUnique && "@unique",
+        dialect === "mysql" && kind === "text" && "@db.Text",
+      ].filter(Boolean).join(" ");
+    });
+    if (columns.userId) {
+      lines.push("user User @relation(fields: [userId], references: [id], onDelete: Cascade)");
+    }
+    if (name === "user") {
+      const own = tables.filter(({ columns }) => columns.userId);
+      lines.push(...own.map(({ name, plural }) => `${plural} ${modelOf(name)}[]`));
+    }
+    if (primary) lines.push(`@@id([${primary.join(", ")}])`);
+    lines.push(...Object.values(indices).map((column) => `@@index([${column}])`));
+    return `model ${modelOf(name)} {\n  ${lines.join("\n  ")}\n}\n`;
+  });
+  return (dialect === "mysql" ? MYSQL_NOTE : "") + models.join("\n");
+}
+
+const modelOf = (name: string) => name[0]!.toUpperCase() + name.slice(1);
