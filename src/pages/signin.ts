@@ -152,9 +152,9 @@ function signInForm(
     ...hiddenFields({ csrfToken, callbackUrl, asked: page.asked }),
     ...fieldsOf(form, page, { failed, notice }, view),
     ...(choice ? [...hiddenFields({ rememberMe: "false" }), choice] : []),
-    submitButton(provider, { main, waits, isLast: page.lastUsed === id }, view),
+    submitButton(provider, { main, waits, last: lastUsedMark(id, page, view) }, view),
     provider.registers && page.kind === "signIn" ? registerButton(view) : null,
-    mail && mailButton(mail, view),
+    mail && mailButton(mail, lastUsedMark(mail.id, page, view), view),
     type === "webauthn" ? passkeyStatus(view) : null,
   ];
   return fragment`<form${attributes(attributesOfForm)}>${content}</form>`;
@@ -169,7 +169,7 @@ function addressOf({ id, type }: ProviderView, { mountPath }: PageView, authoriz
 
 function submitButton(
   provider: ProviderView,
-  { main, waits, isLast }: { main: boolean; waits: boolean; isLast: boolean },
+  { main, waits, last }: { main: boolean; waits: boolean; last: SafeHtml | null },
   view: PageView,
 ): SafeHtml {
   const button = {
@@ -182,14 +182,15 @@ function submitButton(
   };
   const label = signInLabel(provider, view.language.texts);
   const mark = isButton(provider) && !main ? providerLogo(provider, view) : null;
-  const last = isLast
-    ? html`<small class="last-used">${view.language.texts["signIn.lastUsed"]}</small>`
-    : null;
   return fragment`<button${attributes(button)}>${mark}<span>${label}</span>${last}</button>`;
 }
 
+function lastUsedMark(id: string, { lastUsed }: SignInPage, { language }: PageView): SafeHtml | null {
+  return id === lastUsed ? html`<small class="last-used">${language.texts["signIn.lastUsed"]}</small>` : null;
+}
+
 /** Has a link mailed to the address of a form that asks for a password, too. */
-function mailButton(mail: ProviderView, view: PageView): SafeHtml {
+function mailButton(mail: ProviderView, last: SafeHtml | null, view: PageView): SafeHtml {
   const button = {
     class: "button",
     type: "submit",
@@ -198,7 +199,7 @@ function mailButton(mail: ProviderView, view: PageView): SafeHtml {
   };
   return fragment`<button${attributes(button)}><span>${
     signInLabel(mail, view.language.texts)
-  }</span></button>`;
+  }</span>${last}</button>`;
 }
 
 /** Registers a passkey for a new user. Its script enables it. */

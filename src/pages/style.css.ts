@@ -318,6 +318,7 @@ display: grid;
 gap: 0.625rem;
 }
 .button {
+position: relative;
 display: flex;
 align-items: center;
 justify-content: center;
@@ -339,19 +340,22 @@ text-wrap: balance;
 cursor: pointer;
 }
 .last-used {
+position: absolute;
+inset-block-start: -0.625rem;
+inset-inline-end: 0.75rem;
 padding: 0 0.5rem;
-border: 1px solid;
+border: 1px solid var(--auth-control);
 border-radius: 1rem;
+background: var(--auth-card);
+color: var(--auth-text);
 font-size: 0.75rem;
 font-weight: 400;
+line-height: 1rem;
 white-space: nowrap;
 }
 .button:has(.mark) {
 display: grid;
 grid-template-columns: 1.25rem 1fr 1.25rem;
-}
-.button:has(.mark):has(.last-used) {
-grid-template-columns: 1.25rem 1fr auto;
 }
 .button + .button,
 form + .button,

@@ -4,6 +4,7 @@ import type { FastifyAuthConfig } from "fastify-authjs";
 import GitHub from "fastify-authjs/providers/github";
 import { passwordProvider, testApp, testConfig } from "../../support/app.ts";
 import { type Answer, Client, setCookies } from "../../support/client.ts";
+import { EMAIL, pagesConfig } from "../../support/pages_app.ts";
 
 const FIELDS = { username: "ada", password: "open" };
 const MARK = "Last used";
@@ -28,6 +29,13 @@ Deno.test("after a sign-in the page marks its method, by a cookie with its id al
   assertMatch(cookie!, /^authjs\.last-used=credentials; Max-Age=34560000; Path=\/; HttpOnly; SameSite=Lax$/);
   await client.signOut();
   assertEquals(marked(await client.get("/auth/signin")), ["/auth/callback/credentials"]);
+});
+
+Deno.test("a mailed link that shares its field is marked at its own button", async () => {
+  await using app = await testApp(pagesConfig({ providers: [passwordProvider(), EMAIL] }));
+  const client = new Client(app);
+  client.cookies.set("authjs.last-used", EMAIL.id);
+  assertMatch((await client.get("/auth/signin")).body, /sign-in link<\/span>\s*<small[^>]*>Last used/);
 });
 
 Deno.test("a failed sign-in, and a cookie of no provider, mark nothing", async () => {

@@ -44,9 +44,15 @@ const STATES: readonly [name: string, providers: readonly Provider[], paths: rea
     "/signin",
     "/signin?error=CredentialsSignin",
     "/signin?error=SessionRequired",
-    "/signin?error=CredentialsSignin&ui_locales=ar",
   ]],
   ["nothing", [], ["/signin"]],
+];
+
+/** The pages for a user who is signed in. */
+const STATES_OF_USER = [
+  "/signin",
+  "/signin?prompt=login&ways=credentials+passkey",
+  "/signin?offer=passkey&callbackUrl=%2F",
 ];
 
 /** Lets the browser reach one origin, and gives what it asked for: paths without hashes of contents. */
@@ -72,13 +78,26 @@ function complaintsOf(page: Page): string[] {
 /** A width and a colour scheme. */
 const COMBINATIONS = WIDTHS.flatMap((width) => SCHEMES.map((colorScheme) => ({ width, colorScheme })));
 
+/** Those of a page that is written from the right: with the colours of the page, or of the system. */
+const FROM_THE_RIGHT = [
+  { width: 320, colorScheme: "dark", forcedColors: "none" },
+  { width: 390, colorScheme: "light", forcedColors: "none" },
+  { width: 1280, colorScheme: "dark", forcedColors: "active" },
+] as const;
+
+interface Combination {
+  readonly width: number;
+  readonly colorScheme: typeof SCHEMES[number];
+  readonly forcedColors?: "active" | "none";
+}
+
 /** What axe finds, and what is too wide. */
-async function faultsOf(page: Page, combinations: typeof COMBINATIONS): Promise<string[]> {
+async function faultsOf(page: Page, combinations: readonly Combination[]): Promise<string[]> {
   await page.evaluate(axe.source);
   const faults: string[] = [];
-  for (const { width, colorScheme } of combinations) {
+  for (const { width, colorScheme, forcedColors = "none" } of combinations) {
     await page.setViewportSize({ width, height: 800 });
-    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    await page.emulateMedia({ colorScheme, forcedColors, reducedMotion: "reduce" });
     const { violations } = await page.evaluate('axe.run({ resultTypes: ["violations"] })') as AxeResults;
     const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth") as number;
     const found = violations.flatMap(({ help, nodes }) => nodes.map(({ html }) => `${help}: ${html}`));
@@ -95,14 +114,41 @@ browserTest("in a browser axe finds nothing in any page and state, width and sch
     await page.unrouteAll();
     const requests = await watch(page, app.origin);
     for (const [index, path] of paths.entries()) {
-      await page.goto(`${app.origin}/auth${path}`);
+      await openIn("en", page, `${app.origin}/auth${path}`);
       // The error pages have the same elements, so one combination is enough for all but the first of them.
       const same = path.startsWith("/error") && !path.endsWith(ERRORS[0]!);
       const combinations = same ? [COMBINATIONS[index % COMBINATIONS.length]!] : COMBINATIONS;
       assertEquals(await faultsOf(page, combinations), [], name);
+      if (same) continue;
+      await openIn("ar", page, `${app.origin}/auth${path}`);
+      assertEquals(await faultsOf(page, FROM_THE_RIGHT), [], name);
     }
     assertEquals(requests.filter((url) => !url.startsWith("/")), []);
   }
+});
+
+async function openIn(language: "en" | "ar", page: Page, url: string): Promise<void> {
+  await page.goto(`${url}${url.includes("?") ? "&" : "?"}ui_locales=${language}`);
+  assertEquals(await page.locator("html").getAttribute("lang"), language);
+}
+
+browserTest("in a browser axe finds nothing in the pages of a user who is signed in", async (page) => {
+  const config = pagesConfig({ providers: [passwordProvider(), PASSKEY, EMAIL, ...BUTTONS] });
+  await using app = await listeningApp(config);
+  await page.goto(`${app.origin}/auth/signin`);
+  await page.getByLabel("User name").fill("ada");
+  await page.getByLabel("Password").fill("open");
+  await page.getByRole("button", { name: "Sign in with a password" }).click();
+  await page.getByRole("heading", { name: "Hello ada" }).waitFor();
+  const headings = new Set<string | null>();
+  for (const path of STATES_OF_USER) {
+    await openIn("en", page, `${app.origin}/auth${path}`);
+    headings.add(await page.getByRole("heading").textContent());
+    assertEquals(await faultsOf(page, COMBINATIONS), []);
+    await openIn("ar", page, `${app.origin}/auth${path}`);
+    assertEquals(await faultsOf(page, FROM_THE_RIGHT), []);
+  }
+  assertEquals([...headings], ["You are signed in as ada", "Confirm it's you", "Sign in faster next time"]);
 });
 
 browserTest("in a browser axe finds nothing on the page that leads on from a form", async (page) => {
