@@ -5,7 +5,7 @@ import { unavailableError } from "../adapter/failure.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { invalid } from "../instance/arguments.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
-import { ownerOf } from "../session/open.ts";
+import { signedInBy } from "../session/open.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import type { SessionRequest } from "../types.ts";
 
@@ -56,7 +56,7 @@ export async function signedInAs(
   if (failure !== undefined) throw failure;
   if (session === null) return undefined;
   const { cookie, settings } = presentedToken(request, config)!;
-  return { id: await fromAdapter(ownerOf(cookie.token, settings)), settings };
+  return { id: (await fromAdapter(signedInBy(cookie.token, settings)))?.sub, settings };
 }
 
 interface SignedIn {

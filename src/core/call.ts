@@ -8,10 +8,11 @@ import { OAuthProfileParseError } from "@auth/core/errors";
 import type { Provider } from "@auth/core/providers";
 import { MISSING_METHODS } from "../adapter/bind.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
+import type { SignedIn } from "../session/open.ts";
 import { watchAdapter } from "./adapter_failure.ts";
 import { type Answer, jsonAnswer, redirectAnswer } from "./answer.ts";
 import { CHECK_COOKIES, checkHeader, type Checks, userToRegister } from "./checks.ts";
-import { addressOf, type ProviderContext, type SignedIn } from "./context.ts";
+import { addressOf, type ProviderContext } from "./context.ts";
 import { signInOf } from "./sign_in.ts";
 
 export interface CoreCall {

@@ -18,18 +18,13 @@ export interface Checks {
   readonly user?: User | undefined;
 }
 
-const NAMES = {
-  state: "fastify-authjs.state",
-  pkce: "fastify-authjs.pkce",
-  nonce: "fastify-authjs.nonce",
-  challenge: "fastify-authjs.challenge",
-} as const;
+const CHALLENGE = "fastify-authjs.challenge";
 
 export const CHECK_COOKIES: NonNullable<AuthConfig["cookies"]> = {
-  state: { name: NAMES.state },
-  pkceCodeVerifier: { name: NAMES.pkce },
-  nonce: { name: NAMES.nonce },
-  webauthnChallenge: { name: NAMES.challenge },
+  state: { name: "fastify-authjs.state" },
+  pkceCodeVerifier: { name: "fastify-authjs.pkce" },
+  nonce: { name: "fastify-authjs.nonce" },
+  webauthnChallenge: { name: CHALLENGE },
 };
 
 /** What core seals the content of the cookie of a challenge for, once more (0.41.3). */
@@ -40,8 +35,8 @@ export async function userToRegister(
   cookies: readonly SetCookie[],
   { settings: { jwt: { secret } } }: ProviderContext,
 ): Promise<User | undefined> {
-  const token = cookies.find(({ name }) => name === NAMES.challenge)?.value;
-  const cookie = await decode({ token: token ?? "", secret, salt: NAMES.challenge });
+  const token = cookies.find(({ name }) => name === CHALLENGE)?.value;
+  const cookie = await decode({ token: token ?? "", secret, salt: CHALLENGE });
   const content = await decode({ token: cookie?.value as string ?? "", secret, salt: CHALLENGE_SALT });
   return content?.registerData as User | undefined;
 }
@@ -55,7 +50,7 @@ export function checkHeader(
   const content = challenge && sealFor(CHALLENGE_SALT, { challenge, registerData });
   let header = "";
   for (const [check, value] of Object.entries({ ...checks, challenge: content })) {
-    const name = NAMES[check as keyof typeof NAMES];
+    const name = `fastify-authjs.${check}`;
     if (value !== undefined) header += `${name}=${sealFor(name, { value, provider: provider.id })}; `;
   }
   return header;

@@ -2,7 +2,6 @@
 import type { CookieDefinition } from "../config/cookies.ts";
 import type { Log, NoticeCode } from "../config/notices.ts";
 import type { Adapter } from "@auth/core/adapters";
-import type { JWT } from "@auth/core/jwt";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { IncomingHttpHeaders } from "node:http";
 import type { ResolvedConfig } from "../config/resolve.ts";
@@ -15,6 +14,7 @@ import type { Assets } from "../pages/assets.ts";
 import type { SignInPage } from "../pages/types.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 import { possibleParts, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
+import type { SignedIn } from "../session/open.ts";
 import type { SessionHooks } from "../session/hooks.ts";
 import type { SharedStore } from "../session/shared_store.ts";
 import type { AuthLogger, SessionRead } from "../session/read.ts";
@@ -24,8 +24,6 @@ import type { FastifyAuthConfig, GuardedReply, GuardedRequest } from "../types.t
 import type { Answer } from "./answer.ts";
 
 export type Handler = (context: RequestContext) => Promise<Answer>;
-
-export type SignedIn = Pick<JWT, "sub" | "name" | "email" | "picture">;
 
 /** Has core end a sign-in that links an account to the user who is signed in. */
 export type FinishLink = (

@@ -4,7 +4,8 @@
  */
 import { type BuiltInPage, ownPageProblem } from "../config/mount_path.ts";
 import { type Answer, pageAnswer, redirectAnswer } from "../core/answer.ts";
-import type { RequestContext, SignedIn } from "../core/context.ts";
+import type { RequestContext } from "../core/context.ts";
+import type { SignedIn } from "../session/open.ts";
 import { errorAnswer } from "../core/failure.ts";
 import { callbackUrlOf, type Flow, flowOf } from "../core/flow.ts";
 import { CODE_ERRORS, errorForCode, isQueryError, type PageError } from "../pages/page_error.ts";

@@ -5,10 +5,10 @@
 import { AdapterError } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
 import type { Answer } from "../core/answer.ts";
-import { type RequestContext, type SignedIn, withoutCookies } from "../core/context.ts";
+import { type RequestContext, withoutCookies } from "../core/context.ts";
 import { endSession, hasEnded } from "../session/ending.ts";
 import { hasEndedElsewhere } from "../session/hooks.ts";
-import { openToken, sessionName } from "../session/open.ts";
+import { openToken, sessionName, type SignedIn, signedInBy } from "../session/open.ts";
 import { wrapError } from "../session/read.ts";
 import type { SessionStoreFailure } from "../session/shared_store.ts";
 import { isRowFor } from "../session/name.ts";
@@ -76,20 +76,10 @@ async function endReplaced(token: string, context: RequestContext): Promise<void
  * @throws {FastifyAuthError} `FST_AUTHJS_UNAVAILABLE` if the adapter fails.
  */
 export async function readSignedIn(context: RequestContext): Promise<SignedIn | undefined> {
-  const { settings, logger } = context;
-  const { token } = context.held;
-  if (token === "") return undefined;
-  if (settings.strategy === "jwt") {
-    const claims = await openToken(token, settings).then(({ claims }) => claims, () => undefined);
-    return claims?.sub ? claims : undefined;
-  }
   try {
-    const found = await settings.adapter!.getSessionAndUser!(token);
-    if (!found || new Date(found.session.expires).valueOf() <= Date.now()) return undefined;
-    const { id, name = null, email, image = null } = found.user;
-    return { sub: String(id), name, email, picture: image };
+    return await signedInBy(context.held.token, context.settings);
   } catch (error) {
-    logger.error(wrapError(AdapterError, error));
+    context.logger.error(wrapError(AdapterError, error));
     throw unavailableError(error);
   }
 }

@@ -122,12 +122,17 @@ export async function sessionName(token: string, settings: SessionSettings): Pro
   return await openToken(token, settings).then(({ name }) => name, () => digestName(token));
 }
 
-/** The id of the user of a token, or `undefined` if it is of no session. Throws what the adapter throws. */
-export async function ownerOf(token: string, settings: SessionSettings): Promise<string | undefined> {
+export type SignedIn = Pick<JWT, "sub" | "name" | "email" | "picture">;
+
+/** Who is signed in by a token, as core is told; `undefined` if that is nobody. Throws what the adapter throws. */
+export async function signedInBy(token: string, settings: SessionSettings): Promise<SignedIn | undefined> {
   if (token === "") return undefined;
   if (settings.strategy === "jwt") {
-    return await openToken(token, settings).then(({ claims }) => claims.sub, () => undefined);
+    const claims = await openToken(token, settings).then(({ claims }) => claims, () => undefined);
+    return claims?.sub ? claims : undefined;
   }
   const found = await settings.adapter!.getSessionAndUser!(token);
-  return found && found.session.expires.valueOf() >= Date.now() ? String(found.user.id) : undefined;
+  if (!found || new Date(found.session.expires).valueOf() <= Date.now()) return undefined;
+  const { id, name = null, email, image = null } = found.user;
+  return { sub: String(id), name, email, picture: image };
 }

@@ -7,12 +7,10 @@
 import type { Adapter } from "@auth/core/adapters";
 import { AuthError, OAuthAccountNotLinked } from "@auth/core/errors";
 import { parseCookie } from "cookie";
-import { unavailableError } from "../../adapter/failure.ts";
 import type { Answer } from "../../core/answer.ts";
 import type { FinishLink, ProviderContext } from "../../core/context.ts";
 import { errorAnswer, failureOf } from "../../core/failure.ts";
 import { allowedRedirect } from "../../core/flow.ts";
-import { ownerOf } from "../../session/open.ts";
 import { errorChain } from "../../utils/error_chain.ts";
 import { readSignedIn } from "../../routes/session_change.ts";
 
@@ -35,13 +33,8 @@ export async function finishLink(
 }
 
 async function link(context: ProviderContext, linkTo: string, finish: FinishLink): Promise<Answer> {
-  let userId: string | undefined;
-  try {
-    userId = await ownerOf(context.held.token, context.settings);
-  } catch (error) {
-    context.logger.error(error as Error);
-    throw unavailableError(error);
-  }
+  const signedIn = await readSignedIn(context);
+  const userId = signedIn?.sub;
   if (userId === undefined || userId !== linkTo) {
     const error = new LinkSessionRequired(
       `No account of "${context.provider.id}" was linked: the user who started it is not signed in any more.`,
@@ -49,7 +42,7 @@ async function link(context: ProviderContext, linkTo: string, finish: FinishLink
     return errorAnswer(error, context);
   }
   const wrapAdapter = (adapter: Adapter) => forLinking(adapter, userId, context);
-  const answer = await finish({ wrapAdapter, signedIn: await readSignedIn(context) });
+  const answer = await finish({ wrapAdapter, signedIn });
   const refusal = [...errorChain(answer.error)].find((error) =>
     error instanceof OAuthAccountNotLinked || error instanceof LinkSessionRequired
   ) as AuthError | undefined;

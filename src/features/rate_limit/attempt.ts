@@ -7,7 +7,7 @@ import { csrfRefusal } from "../../core/flow.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { isPrefetch } from "../../http/page_request.ts";
 import { codeIn } from "../../routes/callback/email_code.ts";
-import { ownerOf } from "../../session/open.ts";
+import { signedInBy } from "../../session/open.ts";
 import type { RateLimitSettings } from "./settings.ts";
 import { foldName } from "../../utils/fold_name.ts";
 
@@ -36,7 +36,8 @@ export async function subjectOf(
   const mails = action === "signin" && method === "POST" && type === "email";
   if ((limited === "tokens" || mails) && csrfRefusal(context) !== undefined) return undefined;
   // Nobody is signed in, or the database does not say who.
-  const user = () => ownerOf(context.held.token, context.settings).catch(() => undefined);
+  const user = () =>
+    signedInBy(context.held.token, context.settings).then((user) => user?.sub).catch(() => undefined);
   if (limited === "tokens") return subject("token", await user());
   if (mails) return subject("mail", folded(recipientOf(context)));
   if (action !== "callback" || !mayBeGuess(context)) return undefined;

@@ -6,9 +6,9 @@ import { parseCookie, stringifyCookie } from "cookie";
 import { hash, randomBytes } from "node:crypto";
 import type { Answer } from "../../core/answer.ts";
 import type { Checks } from "../../core/checks.ts";
-import { type ProviderContext, type SignedIn, withoutCookies } from "../../core/context.ts";
+import { type ProviderContext, withoutCookies } from "../../core/context.ts";
 import { cookiesAfter, removalOf, type SetCookie } from "../../http/set_cookie.ts";
-import { ownerOf } from "../../session/open.ts";
+import { type SignedIn, signedInBy } from "../../session/open.ts";
 import { parseJsonObject } from "../../utils/decode.ts";
 import { readSignedIn } from "../session_change.ts";
 
@@ -169,7 +169,9 @@ async function signedInUser(
   { config, settings, held: { token } }: ProviderContext,
 ): Promise<string | undefined> {
   if (config.core.adapter === undefined || token === "") return undefined;
-  return settings.strategy === "jwt" ? await ownerOf(token, settings) : hash("sha256", token, "base64url");
+  return settings.strategy === "jwt"
+    ? (await signedInBy(token, settings))?.sub
+    : hash("sha256", token, "base64url");
 }
 
 /**
