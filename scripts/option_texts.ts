@@ -248,6 +248,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   "FastifyAuthPages.texts": 'pages: { texts: { en: { "signIn.title": "Welcome back" } } }',
   insecureProviders: 'insecureProviders: ["keycloak"]',
   refreshTokens: "refreshTokens: true",
+  apiAccess: 'apiAccess: { issuers: [{ issuer: "https://login.example", audience: "https://api.example" }] }',
   bearer: "bearer: { maxAge: 24 * 60 * 60 }",
   revocable: "store: memoryStore(), revocable: true",
   stepUp: "stepUp: true",

@@ -59,12 +59,18 @@ export interface Hooks extends SessionHooks {
   onLink?(context: ProviderContext, userId: string, finish: FinishLink): Promise<Answer>;
   /** What the table of the boot says, such as what to register at a provider. */
   report?(base: string): readonly (readonly [name: string, value: string])[];
+  /**
+   * Whether a request passes a guard with options of features without a session: gives `true`, or a challenge for the
+   * 401 of clients that have none. Throws to refuse it.
+   */
+  onAccess?(guarded: Guarded, reply: GuardedReply): Promise<true | string | undefined>;
   /** Why a signed-in user does not pass a guard with options of features. */
   onGuard?(guarded: Guarded): Promise<GuardRefusal | undefined>;
 }
 
 export interface Guarded {
   readonly request: GuardedRequest;
+  readonly auth: AuthInUse;
   readonly config: FastifyAuthConfig;
   readonly options: FeatureGuardOptions;
 }

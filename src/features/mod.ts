@@ -5,6 +5,8 @@
 import type { Actions, ListedFeature } from "../instance/feature.ts";
 import type { AccessTokensActions, AccessTokensConfig } from "./access_tokens/options.ts";
 import type { AccountsActions } from "./accounts/types.ts";
+import { GUARD as ACCESS_GUARD } from "./api_access/guard_options.ts";
+import type { ApiAccessActions, ApiAccessConfig, ApiAccessGuardOptions } from "./api_access/options.ts";
 import type { BearerConfig } from "./bearer/options.ts";
 import type { EmailConfirmConfig } from "./email_confirm/options.ts";
 import type { LastUsedPages } from "./last_used/options.ts";
@@ -17,6 +19,7 @@ import type { StepUpConfig, StepUpGuardOptions } from "./step_up/options.ts";
 
 export type * from "./access_tokens/options.ts";
 export type * from "./accounts/types.ts";
+export type * from "./api_access/options.ts";
 export type * from "./bearer/options.ts";
 export type * from "./email_confirm/options.ts";
 export type * from "./last_used/options.ts";
@@ -30,6 +33,7 @@ export type * from "./step_up/options.ts";
 export interface FeatureOptions
   extends
     AccessTokensConfig,
+    ApiAccessConfig,
     BearerConfig,
     EmailConfirmConfig,
     ProviderLogoutConfig,
@@ -41,14 +45,14 @@ export interface FeatureOptions
 export interface FeaturePages extends LastUsedPages {}
 
 /** What they add to the options of guards. */
-export interface FeatureGuardOptions extends StepUpGuardOptions {}
+export interface FeatureGuardOptions extends ApiAccessGuardOptions, StepUpGuardOptions {}
 
 /** What they add to the options of `auth.signOut()`. */
 export type { ProviderLogoutAction as FeatureSignOutOptions } from "./provider_logout/options.ts";
 
 /** What they add to the object of `createAuth()`. */
 export interface FeatureActions
-  extends AccessTokensActions, AccountsActions, LiveConnectionsActions, SessionsActions {}
+  extends AccessTokensActions, AccountsActions, ApiAccessActions, LiveConnectionsActions, SessionsActions {}
 
 export const FEATURES: readonly ListedFeature[] = [
   {
@@ -105,6 +109,15 @@ export const FEATURES: readonly ListedFeature[] = [
     isUsed: ({ config: { pages }, providers }) =>
       providers.length > 1 && pages?.signIn === undefined && pages?.lastUsed !== false,
     load: async () => (await import("./last_used/mod.ts")).lastUsed,
+  },
+  {
+    options: ["apiAccess"],
+    guard: ACCESS_GUARD,
+    load: async () => (await import("./api_access/mod.ts")).apiAccess,
+    actions: {
+      load: async () => await import("./api_access/issue.ts") as unknown as Actions,
+      ofRequest: ["getClaims", "issueToken"],
+    },
   },
   {
     options: ["bearer"],

@@ -10,7 +10,7 @@ import { keepPrivate, keepUnstored } from "../http/private_reply.ts";
 import { headerText, withVary } from "../http/reply_headers.ts";
 import { invalid } from "../instance/arguments.ts";
 import { type AuthInstance, authInstance } from "../instance/auth_instance.ts";
-import { isUsed } from "../instance/feature.ts";
+import { type GuardSecurity, isUsed } from "../instance/feature.ts";
 import { pathsIn } from "../instance/mount.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
 import { Tenants } from "../instance/tenants.ts";
@@ -38,6 +38,8 @@ export interface Guarding {
   readonly source: FastifyAuthConfig | ConfigForRequest;
   /** The codes with which it may answer a user who has to sign in again. */
   readonly codes: readonly FastifyAuthErrorCode[];
+  /** How requests may pass besides with a session. */
+  readonly security: readonly GuardSecurity[];
 }
 
 /** A guard as a hook. */
@@ -89,6 +91,8 @@ export function sessionGuard(
     }
     const visit: Visit = { request, reply, config, auth: authInstance(config) };
     if (request.headers.upgrade !== undefined) assertOwnUpgrade(visit);
+    const access = features.length > 0 ? await accessOf(visit, options) : undefined;
+    if (access === true) return keepPrivate(reply as FastifyReply);
     const { session, failure } = await readSession(request, config);
     if ("session" in reply) reply.session = session;
     const allowed = session !== null && await isAllowed(session, request as FastifyRequest, visit.auth);
@@ -102,13 +106,30 @@ export function sessionGuard(
       throw new FastifyAuthError("FST_AUTHJS_FORBIDDEN", "The signed-in user may not use this route.");
     }
     if (refusal !== undefined) publishRefusal(visit, refusal.error.code, session);
-    return await sendToSignIn(visit, refusal);
+    return await sendToSignIn(visit, refusal, access);
   }
 
   const codes = features.map(({ guard }) => guard.code);
+  const security = features.flatMap(({ guard }) => guard.security?.(options) ?? []);
   return Object.assign(guard, {
-    [GUARD]: (config: unknown) => opens && isOpen(config) ? undefined : { source, codes },
+    [GUARD]: (config: unknown) => opens && isOpen(config) ? undefined : { source, codes, security },
   });
+}
+
+/** Whether a request passes without a session, as a feature says; what it throws is published. */
+async function accessOf(visit: Visit, options: RequireSessionOptions): Promise<true | string | undefined> {
+  const { request, reply, config, auth } = visit;
+  try {
+    for (const { onAccess } of auth.hooks) {
+      const access = await onAccess?.({ request, config, auth, options }, reply);
+      if (access !== undefined) return access;
+    }
+  } catch (error) {
+    keepUnstored(reply as FastifyReply);
+    const { statusCode, code } = error as FastifyAuthError;
+    if (statusCode !== 503 && request.headers.authorization) publishRefusal(visit, code, null);
+    throw error;
+  }
 }
 
 /** Why a signed-in user has to sign in again, for the first feature that says so. */
@@ -117,7 +138,7 @@ async function refusalOf(
   options: RequireSessionOptions,
 ): Promise<GuardRefusal | undefined> {
   for (const { onGuard } of auth.hooks) {
-    const refusal = await onGuard?.({ request, config, options });
+    const refusal = await onGuard?.({ request, config, auth, options });
     if (refusal !== undefined) return refusal;
   }
 }
@@ -137,7 +158,11 @@ function assertOwnUpgrade({ request, auth: { config } }: Visit): void {
  *
  * @param refusal Why a user who is signed in has to sign in again.
  */
-async function sendToSignIn(visit: Visit, refusal: GuardRefusal | undefined): Promise<unknown> {
+async function sendToSignIn(
+  visit: Visit,
+  refusal: GuardRefusal | undefined,
+  alternative: string | undefined,
+): Promise<unknown> {
   const { request, reply, config, auth } = visit;
   const isBearer = hasBearer(visit);
   if (isBearer && !refusal) publishRefusal(visit, "FST_AUTHJS_UNAUTHENTICATED", null);
@@ -150,7 +175,8 @@ async function sendToSignIn(visit: Visit, refusal: GuardRefusal | undefined): Pr
   // A 401 requires a challenge (RFC 9110 section 15.5.2). This one opens no password dialog in browsers.
   const scheme = auth.hooks.find(({ scheme }) => scheme)?.scheme ?? "Cookie";
   const challenge = refusal?.challenge ?? (isBearer ? 'error="invalid_token"' : undefined);
-  reply.header("www-authenticate", challenge === undefined ? scheme : `${scheme} ${challenge}`);
+  const own = challenge === undefined ? scheme : `${scheme} ${challenge}`;
+  reply.header("www-authenticate", alternative === undefined ? own : `${own}, ${alternative}`);
   throw refusal?.error ?? new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to use this route.");
 }
 

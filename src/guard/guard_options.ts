@@ -71,6 +71,10 @@ export function assertGuardOptions(options: RequireSessionOptions, where: string
       if (problem !== undefined) throw invalid(where, problem);
     }
   }
+  for (const { guard: { together } } of FEATURES_WITH_OPTIONS) {
+    const problem = together?.(options);
+    if (problem) throw invalid(where, problem);
+  }
 }
 
 /** The features whose options a guard has. */

@@ -187,9 +187,10 @@ function guardsOf(route: RouteOptions, scope: FastifyInstance): Guarding[] {
   for (const hook of hooksOf(route, scope)) {
     const guarding = (hook as Partial<MarkedGuard>)[GUARD]?.(route.config);
     if (guarding === undefined) continue;
-    const { source, codes } = guarding;
+    const { source, codes, security } = guarding;
     if (typeof source !== "function" && isSignInRoute(route, source)) continue;
-    required.set(source, { source, codes: [...codes, ...required.get(source)?.codes ?? []] });
+    const { codes: others = [], security: ways = [] } = required.get(source) ?? {};
+    required.set(source, { source, codes: [...codes, ...others], security: [...security, ...ways] });
   }
   return [...required.values()];
 }

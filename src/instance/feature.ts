@@ -3,7 +3,12 @@ import { type Facts, type Mistake, mistakesIn, requireNone } from "../config/mis
 import type { Notice, NoticeCode } from "../config/notices.ts";
 import type { Rule } from "../config/rules.ts";
 import type { Hooks } from "../core/context.ts";
-import type { FeatureOptions, FeaturePages, FeatureSignOutOptions } from "../features/mod.ts";
+import type {
+  FeatureGuardOptions,
+  FeatureOptions,
+  FeaturePages,
+  FeatureSignOutOptions,
+} from "../features/mod.ts";
 import { type FastifyAuthErrorCode, invalidConfig } from "../errors.ts";
 import type { LiveSessions } from "../session/live_sessions.ts";
 import type { SharedStore } from "../session/shared_store.ts";
@@ -46,9 +51,21 @@ export interface Setup extends Facts {
   readonly memory: Map<string, unknown>;
 }
 
+export interface GuardSecurity {
+  /** Whether a session does not count. */
+  readonly isAlone: boolean;
+  /** The name of the scheme, and the scheme itself. */
+  readonly name: string;
+  readonly scheme: { readonly type: string; readonly scheme: string; readonly description: string };
+}
+
 /** What a feature adds to guards, besides {@linkcode Hooks.onGuard}. */
 export interface ListedGuard {
   readonly rules: Readonly<Record<string, Rule>>;
+  /** What is wrong with options that are valid each. */
+  readonly together?: (options: FeatureGuardOptions) => string | false;
+  /** How requests may pass besides with a session, for a document of the routes. */
+  readonly security?: (options: FeatureGuardOptions) => GuardSecurity | undefined;
   /** What is wrong with them if the configuration does not use the feature. */
   readonly unused: string;
   /** The code of the 401 that a guard with them may answer with. */

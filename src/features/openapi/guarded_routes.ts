@@ -120,6 +120,15 @@ function requirement(
   });
   // A request has one bearer token, which is of one configuration.
   if (guards.length === 1 && acceptsBearer(guards[0]!)) required.push({ [bearerScheme(isOld, schemes)]: [] });
+  // Another way to pass, which may be the only one.
+  const [way] = guards.length === 1 ? guards[0]!.security : [];
+  if (way?.isAlone) required.length = 0;
+  if (way !== undefined) {
+    schemes[way.name] ??= isOld
+      ? { type: "apiKey", in: "header", name: "Authorization", description: way.scheme.description }
+      : way.scheme;
+    required.push({ [way.name]: [] });
+  }
   const alternatives = (security.length === 0 ? [{}] : security).flatMap((outer) =>
     required.map((inner) => ({ ...outer, ...inner }))
   );

@@ -1,0 +1,42 @@
+/** The options of guards that accept access tokens. */
+import { FILLED, isText, type Rule } from "../../config/rules.ts";
+import type { ListedGuard } from "../../instance/feature.ts";
+import type { ApiAccessGuardOptions } from "./options.ts";
+
+/** RFC 6749 section 3.3. */
+export const isScope = (value: unknown) => isText(value) && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value);
+
+const KINDS: readonly unknown[] = ["session", "access"];
+
+export const GUARD: ListedGuard = {
+  rules: {
+    tokens: (value, name) =>
+      Array.isArray(value) && value.length > 0 && value.every((each) => KINDS.includes(each))
+        ? undefined
+        : `\`${name}\` must be a list of "session" and "access"; leave it out for sessions alone.`,
+    scopes: (value, name) =>
+      Array.isArray(value) && value.length > 0 && value.every(isScope)
+        ? undefined
+        : `\`${name}\` must be a list of scopes, such as ["orders:read"]; leave it out to require none.`,
+    audience: FILLED,
+  } satisfies Record<keyof ApiAccessGuardOptions, Rule>,
+  together: ({ tokens, scopes, audience }) =>
+    (scopes !== undefined || audience !== undefined) && !tokens?.includes("access") &&
+    '`scopes` and `audience` are about access tokens: add `tokens: ["access"]`, or `["session", "access"]`.',
+  unused: "`tokens`, `scopes` and `audience` need `apiAccess` in the configuration, which names the issuers.",
+  code: "FST_AUTHJS_UNAUTHENTICATED",
+  security: ({ tokens = ["session"], scopes = [] }) =>
+    tokens.includes("access")
+      ? {
+        isAlone: !tokens.includes("session"),
+        name: "accessToken",
+        scheme: {
+          type: "http",
+          scheme: "bearer",
+          description: `An access token (RFC 6750, RFC 9449)${
+            scopes.length > 0 ? ` with the scopes ${scopes.join(", ")}` : ""
+          }.`,
+        },
+      }
+      : undefined,
+};

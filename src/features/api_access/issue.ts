@@ -1,0 +1,144 @@
+/** Access tokens that this application issues for other services, and the keys that sign them. */
+import { randomUUID } from "node:crypto";
+import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from "jose";
+import type { ActionAuth } from "../../actions/perform.ts";
+import { type Answer, jsonAnswer } from "../../core/answer.ts";
+import type { AuthInUse, RequestContext } from "../../core/context.ts";
+import { FastifyAuthError } from "../../errors.ts";
+import { requireOrigin } from "../../http/origin.ts";
+import { assertObject, invalid } from "../../instance/arguments.ts";
+import { pathsIn } from "../../instance/mount.ts";
+import { readSession } from "../../instance/read_session.ts";
+import { placeOf } from "../../session/sealed_value.ts";
+import type { SessionRequest } from "../../types.ts";
+import { claimsOf } from "./authenticate.ts";
+import { isScope } from "./guard_options.ts";
+import type { AccessTokenClaims, IssueTokenOptions } from "./options.ts";
+
+const DAY = 24 * 60 * 60;
+
+/** In milliseconds: when a key of the store is replaced, and for how long it is published. */
+const REPLACED_AFTER = 30 * DAY * 1000, PUBLISHED_FOR = 40 * DAY * 1000;
+
+/** A private key, and when it was made. */
+interface SigningKey {
+  readonly jwk: JWK & { readonly kid: string; readonly alg: string };
+  readonly at: number;
+}
+
+/** The claims of the access token of a request. */
+// deno-lint-ignore require-await -- an error is a rejection
+export async function getClaims(
+  _auth: ActionAuth,
+  request: SessionRequest,
+): Promise<AccessTokenClaims | null> {
+  const claims = claimsOf(request);
+  if (claims !== undefined) return claims;
+  throw invalid(
+    "getClaims()",
+    'no guard of this route accepts access tokens: add `tokens: ["access"]` to it.',
+  );
+}
+
+/** Issues a token for the signed-in user. */
+export async function issueToken(
+  { config, instance }: ActionAuth,
+  request: SessionRequest,
+  options: IssueTokenOptions,
+): Promise<string> {
+  assertObject(options, "options of issueToken()");
+  const { audience, ttl = 300, scopes = [] } = options;
+  if (typeof audience !== "string" || audience === "") {
+    throw invalid("issueToken()", "`audience` is missing.");
+  }
+  if (!(Number.isInteger(ttl) && ttl >= 1 && ttl <= DAY)) {
+    throw invalid("issueToken()", `\`ttl\` must be a number of seconds from 1 to ${DAY}.`);
+  }
+  if (!Array.isArray(scopes) || !scopes.every(isScope)) {
+    throw invalid("issueToken()", "`scopes` must be a list of scopes.");
+  }
+  await instance.requireReady();
+  if (instance.config.facts.config.apiAccess === undefined) {
+    throw invalid("issueToken()", "set `apiAccess: {}` in the configuration.");
+  }
+  const { session, claims, failure } = await readSession(request, config);
+  if (failure !== undefined) throw failure;
+  const sub = session?.user?.id ?? claims?.sub;
+  if (session === null || sub === undefined) {
+    throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to get a token.");
+  }
+  const [key] = await signingKeys(instance, true);
+  if (key === undefined) throw invalid("issueToken()", NO_KEYS);
+  const { mount = "" } = pathsIn((request as { server?: { server: object } }).server!, instance) ?? {};
+  const issuer = requireOrigin(request, instance.config.origin).href + mount;
+  const scope = scopes.length > 0 && { scope: scopes.join(" ") };
+  return await new SignJWT({ ...scope, client_id: issuer })
+    .setProtectedHeader({ alg: key.jwk.alg, kid: key.jwk.kid, typ: "at+jwt" })
+    .setIssuer(issuer).setSubject(String(sub)).setAudience(audience).setJti(randomUUID())
+    .setIssuedAt().setExpirationTime(`${ttl}s`)
+    .sign(await importJWK(key.jwk, key.jwk.alg));
+}
+
+const NO_KEYS =
+  "there are no keys: set the variable AUTH_SIGNING_KEYS, a JWK Set with a private key (ES256 or EdDSA), " +
+  "or a `store`, in which they are made.";
+
+/** `GET <prefix>/jwks`: the public keys (RFC 7517). */
+export async function jwksAnswer({ auth }: RequestContext): Promise<Answer> {
+  const keys = (await signingKeys(auth, false)).map(({ jwk: { d: _private, ...jwk } }) => ({
+    ...jwk,
+    use: "sig",
+  }));
+  return jsonAnswer({ keys });
+}
+
+/** The keys, the one that signs first. */
+async function signingKeys(auth: AuthInUse, makes: boolean): Promise<readonly SigningKey[]> {
+  const { facts, refresh, core: { secret } } = auth.config;
+  const { AUTH_SIGNING_KEYS: given } = facts.env;
+  if (given !== undefined) return keysIn(given);
+  const store = auth.settings(true).refresh.store;
+  if (refresh.store === undefined || store === undefined) return [];
+  const [place, ...older] = [secret!].flat().map((each) => placeOf(each, "signing keys"));
+  const read = async () => {
+    const [value] = await store.call("get", [place!.name]);
+    const text = [place!, ...older].map((each) => each.open(value)).find((each) => each !== undefined);
+    return (text === undefined ? [] : JSON.parse(text) as SigningKey[])
+      .filter(({ at }) => at > Date.now() - PUBLISHED_FOR);
+  };
+  const known = await read();
+  if (!makes || (known[0] && known[0].at > Date.now() - REPLACED_AFTER)) return known;
+  const lock = `${place!.name}:lock`, owner = randomUUID();
+  // Another process makes it meanwhile: the old one signs, or the new one once it is there.
+  for (let tries = 0; !await store.call("lock", lock, owner, 5000) && tries < 50; tries++) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  try {
+    const current = await read();
+    if (current[0] && current[0].at > Date.now() - REPLACED_AFTER) return current;
+    const { privateKey } = await generateKeyPair("ES256", { extractable: true });
+    const jwk = { ...await exportJWK(privateKey), kid: randomUUID(), alg: "ES256" };
+    const keys = [{ jwk, at: Date.now() }, ...current];
+    await store.call("set", place!.name, place!.seal(JSON.stringify(keys)), PUBLISHED_FOR);
+    return keys;
+  } finally {
+    await store.call("unlock", lock, owner);
+  }
+}
+
+/** @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`, without what is in the variable. */
+function keysIn(text: string): SigningKey[] {
+  try {
+    const { keys } = JSON.parse(text) as { keys: JWK[] };
+    return keys.map((jwk) => {
+      const { kid, alg = jwk.kty === "OKP" ? "EdDSA" : "ES256", d, kty } = jwk;
+      if (!kid || !d || (alg !== "ES256" && alg !== "EdDSA")) throw new Error(String(kty));
+      return { jwk: { ...jwk, kid, alg }, at: 0 };
+    });
+  } catch {
+    throw invalid(
+      "AUTH_SIGNING_KEYS",
+      'write a JWK Set as JSON, `{"keys":[…]}`, of private keys for ES256 or EdDSA, each with `kid`.',
+    );
+  }
+}

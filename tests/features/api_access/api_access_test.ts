@@ -1,0 +1,255 @@
+/** Access tokens of authorization servers on guarded routes. */
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import Fastify, { type FastifyInstance } from "fastify";
+import { createAuth, type FastifyAuthConfig, memoryStore } from "fastify-authjs";
+import type { ApiIssuer } from "fastify-authjs/types";
+import { testConfig } from "../../support/app.ts";
+import {
+  API,
+  type ApiIssuerServer,
+  INTROSPECTION,
+  proofKey,
+  startApiIssuer,
+} from "../../support/api_issuer.ts";
+import { type Answer, Client } from "../../support/client.ts";
+import { withClock } from "../../support/clock.ts";
+
+const ORIGIN = "http://localhost";
+const METADATA = `${ORIGIN}/.well-known/oauth-protected-resource`;
+
+interface Api {
+  readonly app: FastifyInstance;
+  get(path: string, token?: string, headers?: Record<string, string>, scheme?: string): Promise<Answer>;
+}
+
+async function startApi(issuers: ApiIssuer[], overrides: Partial<FastifyAuthConfig> = {}): Promise<Api> {
+  const auth = createAuth(testConfig({ apiAccess: { issuers, scopes: ["orders:read"] }, ...overrides }));
+  const app = Fastify() as FastifyInstance;
+  await app.register(auth.plugin, { prefix: "/auth" });
+  const claims = async (request: Parameters<typeof auth.getClaims>[0]) => await auth.getClaims(request) ?? {};
+  const guard = (path: string, options: Parameters<typeof auth.requireSession>[0]) =>
+    app.get(path, { onRequest: auth.requireSession(options) }, claims);
+  guard("/api", { tokens: ["access"] });
+  guard("/read", { tokens: ["access"], scopes: ["orders:read"] });
+  guard("/write", { tokens: ["access"], scopes: ["orders:read", "orders:write"] });
+  guard("/other", { tokens: ["access"], audience: "https://other.example" });
+  guard("/tool", { tokens: ["access"], audience: `${ORIGIN}/mcp` });
+  guard("/both", { tokens: ["session", "access"], scopes: ["orders:read"] });
+  app.get("/declared", { config: { auth: { tokens: ["access"] } } as object }, claims);
+  app.get("/session", { onRequest: auth.requireSession() }, claims);
+  return {
+    app,
+    get: async (url, token, headers = {}, scheme = "Bearer") =>
+      await app.inject({
+        url,
+        headers: { ...headers, ...(token && { authorization: `${scheme} ${token}` }) },
+      }),
+  };
+}
+
+async function withApi(
+  run: (api: Api, server: ApiIssuerServer) => Promise<void>,
+  overrides: Partial<FastifyAuthConfig> = {},
+): Promise<void> {
+  await using server = await startApiIssuer();
+  const issuer = { issuer: server.issuer, audience: API, introspection: INTROSPECTION };
+  const api = await startApi([issuer], overrides);
+  await using _app = api.app;
+  await run(api, server);
+}
+
+const challengeOf = (answer: Answer) => String(answer.headers["www-authenticate"]);
+
+for (const format of ["jwt", "opaque"] as const) {
+  Deno.test(`a token of the issuer passes, and its claims can be read (${format})`, () =>
+    withApi(async ({ get }, server) => {
+      const token = await server.token(format);
+      for (const path of ["/api", "/read", "/both", "/declared"]) {
+        const answer = await get(path, token);
+        assertEquals(answer.statusCode, 200, `${path} ${answer.body}`);
+        const { iss, client_id, scope } = answer.json();
+        assertEquals([iss, client_id, scope], [server.issuer, "service", "orders:read"]);
+        assertMatch(String(answer.headers["cache-control"]), /private|no-store/);
+      }
+      const { length } = server.requests;
+      await get("/api", token);
+      assertEquals(server.requests.length, length, "a token that was checked is not asked about again");
+    }));
+
+  Deno.test(`a token lacks a scope or is for another audience (${format})`, () =>
+    withApi(async ({ get }, server) => {
+      const token = await server.token(format);
+      const lacking = await get("/write", token);
+      assertEquals([lacking.statusCode, lacking.json().code], [403, "FST_AUTHJS_FORBIDDEN"]);
+      assertStringIncludes(challengeOf(lacking), 'error="insufficient_scope"');
+      assertStringIncludes(challengeOf(lacking), 'scope="orders:read orders:write"');
+      assertStringIncludes(challengeOf(lacking), `resource_metadata="${METADATA}"`);
+      assertEquals(
+        (await get("/write", await server.token(format, { scope: "orders:read orders:write" }))).statusCode,
+        200,
+      );
+      const other = await get("/other", token);
+      assertEquals([other.statusCode, other.json().code], [401, "FST_AUTHJS_UNAUTHENTICATED"]);
+      assertStringIncludes(challengeOf(other), 'error="invalid_token"');
+      const own = await server.token(format, { resource: "https://other.example" });
+      assertEquals((await get("/other", own)).statusCode, 200);
+      assertEquals((await get("/api", own)).statusCode, 401);
+    }));
+
+  Deno.test(`a token that is bound to a key needs a new proof each time (${format})`, () =>
+    withApi(async ({ get }, server) => {
+      const key = await proofKey();
+      const token = await server.token(format, { key });
+      const dpop = await key.proof("GET", `${ORIGIN}/api`, token);
+      assertEquals((await get("/api", token, { dpop }, "DPoP")).statusCode, 200);
+      const refused: [why: string, headers: Record<string, string>, scheme?: string][] = [
+        ["came before", { dpop }],
+        ["as a bearer token", { dpop: await key.proof("GET", `${ORIGIN}/api`, token) }, "Bearer"],
+        ["without a proof", {}],
+        ["as a bearer token without a proof", {}, "Bearer"],
+        ["another method", { dpop: await key.proof("POST", `${ORIGIN}/api`, token) }],
+        ["another address", { dpop: await key.proof("GET", `${ORIGIN}/read`, token) }],
+        ["another host", { dpop: await key.proof("GET", "http://evil.example/api", token) }],
+        ["another token", { dpop: await key.proof("GET", `${ORIGIN}/api`, `${token}x`) }],
+        ["no token", { dpop: await key.proof("GET", `${ORIGIN}/api`) }],
+        ["another key", { dpop: await (await proofKey()).proof("GET", `${ORIGIN}/api`, token) }],
+        ["too old", {
+          dpop: await key.proof("GET", `${ORIGIN}/api`, token, { iat: Math.floor(Date.now() / 1000) - 400 }),
+        }],
+        ["no id", { dpop: await key.proof("GET", `${ORIGIN}/api`, token, { jti: undefined }) }],
+      ];
+      for (const [why, headers, scheme = "DPoP"] of refused) {
+        const answer = await get("/api", token, headers, scheme);
+        assertEquals(answer.statusCode, 401, why);
+      }
+      assertEquals(
+        (await get("/api", await server.token(format), { dpop: await key.proof("GET", `${ORIGIN}/api`) }))
+          .statusCode,
+        401,
+      );
+    }));
+}
+
+Deno.test("a proof counts once in all processes that share a store", async () => {
+  await using server = await startApiIssuer();
+  const store = memoryStore();
+  const issuers = [{ issuer: server.issuer, audience: API }];
+  const [one, other] = [await startApi(issuers, { store }), await startApi(issuers, { store })];
+  await using _one = one.app;
+  await using _other = other.app;
+  const key = await proofKey();
+  const token = await server.token("jwt", { key });
+  const dpop = await key.proof("GET", `${ORIGIN}/api`, token);
+  assertEquals((await one.get("/api", token, { dpop }, "DPoP")).statusCode, 200);
+  assertEquals((await other.get("/api", token, { dpop }, "DPoP")).statusCode, 401);
+});
+
+Deno.test("without a token there is no error in the challenge, and a session passes where it may", () =>
+  withApi(async ({ app, get }, server) => {
+    const none = await get("/read");
+    assertEquals([none.statusCode, none.json().code], [401, "FST_AUTHJS_UNAUTHENTICATED"]);
+    assertEquals(challengeOf(none), `Bearer resource_metadata="${METADATA}", scope="orders:read"`);
+    assertEquals(challengeOf(await get("/tool")), `Bearer resource_metadata="${METADATA}/mcp"`);
+    assertStringIncludes(challengeOf(await get("/both")), `Cookie, Bearer resource_metadata="${METADATA}"`);
+
+    const client = new Client(app);
+    await client.signIn({ username: "ada", password: "open" });
+    const both = await client.get("/both");
+    assertEquals([both.statusCode, both.body], [200, "{}"]);
+    assertEquals((await client.get("/read")).statusCode, 401, "a session is no access token");
+    // The header is judged, not the cookie beside it.
+    const wrong = await client.get("/both", { headers: { authorization: "Bearer wrong.wrong.wrong" } });
+    assertEquals(wrong.statusCode, 401);
+    assertEquals(
+      (await get("/session", await server.token("jwt"))).statusCode,
+      401,
+      "by default sessions alone",
+    );
+  }));
+
+Deno.test("an expired token is refused, also one that was known", () =>
+  withApi(async ({ get }, server) => {
+    const tokens = [await server.token("jwt"), await server.token("opaque")];
+    for (const token of tokens) assertEquals((await get("/api", token)).statusCode, 200);
+    await withClock(async () => {
+      for (const token of tokens) assertEquals((await get("/api", token)).statusCode, 401);
+    }, Date.now() + 700_000);
+  }));
+
+Deno.test("an issuer that cannot be asked is a 503, and a guard stays shut", async () => {
+  const server = await startApiIssuer();
+  const token = await server.token("jwt");
+  const { issuer } = server;
+  await server[Symbol.asyncDispose]();
+  const api = await startApi([{ issuer, audience: API, introspection: INTROSPECTION }]);
+  await using _app = api.app;
+  for (const each of [token, "an-opaque-token"]) {
+    const answer = await api.get("/api", each);
+    assertEquals([answer.statusCode, answer.json().code], [503, "FST_AUTHJS_UNAVAILABLE"]);
+    assert(!answer.body.includes(each));
+  }
+});
+
+Deno.test("the metadata of the resource name the issuers, for any site", () =>
+  withApi(async ({ app }, { issuer }) => {
+    for (const path of ["", "/mcp"]) {
+      const answer = await app.inject(`/.well-known/oauth-protected-resource${path}`);
+      const { resource, authorization_servers, scopes_supported, bearer_methods_supported } = answer.json();
+      assertEquals(resource, ORIGIN + path);
+      assertEquals([authorization_servers, scopes_supported], [[issuer], ["orders:read"]]);
+      assertEquals(bearer_methods_supported, ["header"]);
+      assertEquals(answer.headers["access-control-allow-origin"], "*");
+    }
+  }));
+
+Deno.test("options that cannot be right stop the boot", async () => {
+  const wrong: [apiAccess: unknown, text: string][] = [
+    [true, "must be an object"],
+    [{ issuer: "https://a.example" }, "must be an object such as"],
+    [{ issuers: [{ issuer: "a.example", audience: API }] }, "issuers[0]`.issuer must be a URL"],
+    [{ issuers: [{ issuer: "https://a.example" }] }, "issuers[0]`.audience must say"],
+    [{ issuers: [{ issuer: "https://a.example", audience: API, typ: "x" }] }, "no option `typ`"],
+    [
+      { issuers: [{ issuer: "https://a.example", audience: API, introspection: {} }] },
+      ".introspection must be",
+    ],
+    [{ issuers: [1, 1].map(() => ({ issuer: "https://a.example", audience: API })) }, "has an issuer twice"],
+    [{
+      issuers: ["a", "b"].map((name) => ({
+        issuer: `https://${name}.example`,
+        audience: API,
+        introspection: INTROSPECTION,
+      })),
+    }, "`introspection` twice"],
+  ];
+  for (const [apiAccess, text] of wrong) {
+    const auth = createAuth(testConfig({ apiAccess: apiAccess as never }));
+    const app = Fastify();
+    const error = await assertRejects(
+      async () => await app.register(auth.plugin, { prefix: "/auth" }),
+      Error,
+    );
+    assertStringIncludes(error.message, text);
+  }
+});
+
+Deno.test("options of guards that cannot be right are errors", () => {
+  const auth = createAuth(testConfig({ apiAccess: {} }));
+  const wrong = [
+    { tokens: [] },
+    { tokens: ["cookie"] },
+    { tokens: ["access"], scopes: [] },
+    { tokens: ["access"], scopes: ["with space"] },
+    { scopes: ["orders:read"] },
+    { tokens: ["session"], audience: API },
+  ];
+  for (const options of wrong) {
+    let message = "";
+    try {
+      auth.requireSession(options as never);
+    } catch (error) {
+      message = (error as Error).message;
+    }
+    assertMatch(message, /tokens|scopes/, JSON.stringify(options));
+  }
+});
