@@ -140,7 +140,6 @@ export async function beginSignIn(
   });
 }
 
-/** Signs out. */
 export async function signOut(
   auth: ActionAuth,
   request: ActionRequest,
@@ -164,7 +163,6 @@ export async function signOut(
   if (redirect === false) return { url: urlOf(outcome) };
 }
 
-/** Updates the session. */
 export async function updateSession(
   auth: ActionAuth,
   request: ActionRequest,

@@ -26,7 +26,6 @@ import { RequestReads } from "../session/request_reads.ts";
 
 /** The part of a request that the functions read, so that it fits instances of every type. */
 export type ActionRequest = SessionRequest & Pick<FastifyRequest, "method"> & {
-  /** The instance of the route. */
   readonly server: { readonly server: object };
 };
 
@@ -36,7 +35,6 @@ export interface ActionAuth {
   readonly instance: AuthInstance;
 }
 
-/** What is to be done. */
 interface Action {
   /** What it is, for the message of its error. */
   readonly what: string;
@@ -57,7 +55,6 @@ interface Action {
   readonly read?: (answer: Answer, context: RequestContext) => SessionRead;
 }
 
-/** What was done. */
 interface Outcome {
   readonly context: RequestContext;
   readonly answer: Answer;

@@ -6,7 +6,6 @@ import { pathsIn } from "../instance/mount.ts";
 import { sendPage } from "../routes/send_page.ts";
 import type { GuardedReply, GuardedRequest } from "../types.ts";
 
-/** Where the page leads. */
 interface UnreadableSession {
   readonly statusCode: number;
   readonly signInUrl: string;

@@ -10,6 +10,7 @@ import type { FeatureGuardOptions, FeatureSignOutOptions } from "../features/mod
 import type { JsonSchema } from "../errors.ts";
 import type { AuthBody } from "../http/body.ts";
 import type { PublicOrigin } from "../http/origin.ts";
+import { removalOf, type SetCookie } from "../http/set_cookie.ts";
 import type { Assets } from "../pages/assets.ts";
 import type { SignInPage } from "../pages/types.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
@@ -157,6 +158,10 @@ export function sessionParts(
   const isWithheld = action === "callback" &&
     (sameSite === "strict" || sameSite === "true" || (method === "POST" && provider?.formPost === true));
   return isWithheld ? [...possibleParts(name, longestToken), ...names] : names;
+}
+
+export function sessionRemovals(context: RequestContext): SetCookie[] {
+  return sessionParts(context).map((name) => removalOf(name, context.settings.cookie.options));
 }
 
 export function withoutCookies<Context extends RequestContext>(

@@ -5,13 +5,12 @@ import type { Account, User } from "@auth/core/types";
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
 import { unavailableError } from "../adapter/failure.ts";
-import { removalOf } from "../http/set_cookie.ts";
 import { createSession, type NewSession } from "../session/create.ts";
 import { SessionStoreFailure } from "../session/shared_store.ts";
 import type { EventDetails } from "../telemetry/events.ts";
 import { errorChain } from "../utils/error_chain.ts";
 import { type Answer, failedAnswer, TURNED_AWAY } from "./answer.ts";
-import { type ProviderContext, sessionParts } from "./context.ts";
+import { type ProviderContext, sessionParts, sessionRemovals } from "./context.ts";
 import { errorAnswer } from "./failure.ts";
 
 type Callbacks = Partial<NonNullable<AuthConfig["callbacks"]>>;
@@ -23,7 +22,7 @@ export function signInOf(
   adapter: Adapter | undefined,
   isSignedIn: boolean,
 ) {
-  const { config, settings, provider, logger } = context;
+  const { config, provider, logger } = context;
   const { callbacks: { signIn: ownSignIn, redirect } = {}, events: own = {}, pages } = config.core;
   // The user that the `signIn` callback saw, and whether that returned a page.
   let user: User | undefined;
@@ -88,8 +87,7 @@ export function signInOf(
       };
       // The `jwt` callback returned null.
       const isRefused = signedIn !== undefined && session === undefined;
-      const removed = isRefused ? sessionParts(context) : [];
-      const removals = removed.map((name) => removalOf(name, settings.cookie.options));
+      const removals = isRefused ? sessionRemovals(context) : [];
       const query = new URLSearchParams({ callbackUrl: redirect });
       const newUser = signedIn?.isNewUser && redirect !== "" ? pages?.newUser : undefined;
       return {

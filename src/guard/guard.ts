@@ -42,7 +42,6 @@ export interface Guarding {
   readonly security: readonly GuardSecurity[];
 }
 
-/** A guard as a hook. */
 export interface MarkedGuard extends SessionGuard {
   [GUARD](config: unknown): Guarding | undefined;
 }

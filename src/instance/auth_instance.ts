@@ -61,21 +61,17 @@ export class AuthInstance {
   }
 
   async #check(): Promise<FastifyAuthError | undefined> {
-    const { config } = this;
-    const problem = config.problem ?? await this.#loadFeatures() ?? await config.pages.languages.problem() ??
-      await coreProblem(config) ??
-      await this.#codecProblem();
-    this.isReady = problem === undefined;
-    return problem;
-  }
-
-  async #loadFeatures(): Promise<FastifyAuthError | undefined> {
+    const { config, store, live, memory } = this;
+    if (config.problem !== undefined) return config.problem;
     try {
-      const { config: { facts }, store, live, memory } = this;
-      this.used = await loadFeatures(FEATURES, { ...facts, store, live, memory });
+      this.used = await loadFeatures(FEATURES, { ...config.facts, store, live, memory });
     } catch (error) {
       return asConfigError(error);
     }
+    const problem = await config.pages.languages.problem() ?? await coreProblem(config) ??
+      await this.#codecProblem();
+    this.isReady = problem === undefined;
+    return problem;
   }
 
   async #codecProblem(): Promise<FastifyAuthError | undefined> {

@@ -10,7 +10,7 @@ import { isRequestOrReply } from "./arguments.ts";
 import { type AuthInstance, authInstance } from "./auth_instance.ts";
 import { mountedIn } from "./mount.ts";
 import type { Log, NoticeCode } from "../config/notices.ts";
-import { FastifyAuthError } from "../errors.ts";
+import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
 import type { ConfigForRequest, FastifyAuthConfig, SessionRequest } from "../types.ts";
 
 /** The configuration of a tenant, since when, and how many before it were in use for less than {@linkcode SOON_MS}. */
@@ -65,7 +65,7 @@ export class Tenants {
     const { log, server } = request;
     const config = await this.#call(request);
     if (config === undefined || config === null) {
-      this.#warn("FST_AUTHJS_WARN_NO_TENANT", NO_TENANT, log);
+      this.#tell("warn", "FST_AUTHJS_WARN_NO_TENANT", NO_TENANT, log);
       throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no tenant for this request.");
     }
     if (typeof config !== "object" || isRequestOrReply(config)) throw this.#unusable(NO_CONFIG, request);
@@ -108,7 +108,7 @@ export class Tenants {
   #remember(tenant: string, config: FastifyAuthConfig, before: Known | undefined, log: Log): void {
     const since = Date.now();
     const hasty = before !== undefined && since - before.since < SOON_MS ? before.hasty + 1 : 0;
-    if (hasty >= MOST_HASTY) this.#warn("FST_AUTHJS_WARN_TENANT_CONFIG", MADE_ANEW, log);
+    if (hasty >= MOST_HASTY) this.#tell("warn", "FST_AUTHJS_WARN_TENANT_CONFIG", MADE_ANEW, log);
     this.#known.set(tenant, { config, since, hasty });
   }
 
@@ -142,19 +142,15 @@ export class Tenants {
   /** Logs why a configuration cannot be used. Clients need not know. */
   #unusable(problem: string, { log }: SessionRequest): FastifyAuthError {
     const code = "FST_AUTHJS_CONFIG_INVALID";
-    this.#once(problem, () => log.error({ code }, `The configuration for a request: ${problem}`));
+    this.#tell("error", code, `The configuration for a request: ${problem}`, log);
     const message = "The configuration for this request cannot be used. The log says why.";
     return new FastifyAuthError(code, message, { statusCode: 500 });
   }
 
-  #warn(code: NoticeCode, message: string, log: Log): void {
-    this.#once(code, () => log.warn({ code }, message));
-  }
-
-  #once(what: string, tell: () => void): void {
-    if (this.#said.get(what)) return;
-    this.#said.set(what, true);
-    tell();
+  #tell(level: "error" | "warn", code: NoticeCode | FastifyAuthErrorCode, message: string, log: Log): void {
+    if (this.#said.get(message)) return;
+    this.#said.set(message, true);
+    log[level]({ code }, message);
   }
 }
 

@@ -22,9 +22,7 @@ import {
 import { decodeBase64Url, parseJsonObject } from "../utils/decode.ts";
 import { MALFORMED, OTHER_USE, Refusal, UNAUTHENTIC, UNKNOWN_KEY } from "./refusal.ts";
 
-/** What a token held. */
 export interface Opened {
-  /** The claims, as JSON text. */
   readonly text: string;
   /** Whether the secret of new tokens sealed it, and not an older one. */
   readonly current: boolean;

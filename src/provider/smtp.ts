@@ -42,7 +42,6 @@ export async function loadSmtp(): Promise<SmtpParts | undefined> {
   }
 }
 
-/** Sends a message. */
 export async function sendOverSmtp(
   { createTransport }: SmtpParts,
   message: EmailMessage,

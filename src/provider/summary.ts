@@ -37,7 +37,6 @@ interface ProviderShape extends Partial<Record<typeof SERVER_URLS[number], unkno
   redirectProxyUrl?: string;
 }
 
-/** Summarizes the prepared providers. */
 export function summarizeProviders(
   providers: readonly Provider[],
   redirectProxyUrl?: string,

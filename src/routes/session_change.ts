@@ -26,14 +26,13 @@ export async function endRemovedSession(
   const { token, names } = context.held;
   const isRemoved = !answer.session &&
     answer.cookies.some(({ name, value }) => value === "" && names.includes(name));
+  if (!isRemoved) return undefined;
   // Any value of the cookie is removed; only one that may be a session is remembered as ended.
-  if (!isRemoved || !await mayBeSession(token, context)) return undefined;
-  return await endSession(token, context);
-}
-
-export async function mayBeSession(token: string, { settings }: RequestContext): Promise<boolean> {
-  if (settings.strategy === "database") return isRowFor(token, settings.use);
-  return await openToken(token, settings).then(() => true, () => false);
+  const { settings } = context;
+  const mayBeSession = settings.strategy === "database"
+    ? isRowFor(token, settings.use)
+    : await openToken(token, settings).then(() => true, () => false);
+  return mayBeSession ? await endSession(token, context) : undefined;
 }
 
 /** After a sign-in: ends the session that the browser had before, and begins the new one. */

@@ -1,12 +1,11 @@
 /** `POST <prefix>/session`: updates the session. */
 import { JWTSessionError } from "@auth/core/errors";
 import { type Answer, jsonAnswer } from "../core/answer.ts";
-import { type RequestContext, sessionParts } from "../core/context.ts";
+import { type RequestContext, sessionParts, sessionRemovals } from "../core/context.ts";
 import { csrfRefusal } from "../core/flow.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import { withEnd } from "../config/lifetime.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { removalOf } from "../http/set_cookie.ts";
 import { Refusal } from "../jwt/refusal.ts";
 import { sessionCookies } from "../session/cookie.ts";
 import { SessionTooLarge } from "../session/cookie_size.ts";
@@ -120,9 +119,7 @@ function updated(session: unknown, token: string, name: string, context: Request
 
 /** No session: its cookies are removed. */
 function withoutSession(context: RequestContext): Answer {
-  const { cookie } = context.settings;
-  const cookies = sessionParts(context).map((name) => removalOf(name, cookie.options));
-  return { ...jsonAnswer(null), cookies };
+  return { ...jsonAnswer(null), cookies: sessionRemovals(context) };
 }
 
 const TOO_LARGE = "The session would be too large for its cookie, and was not updated.";

@@ -3,7 +3,7 @@ import { AdapterError, EventError, SignOutError } from "@auth/core/errors";
 import type { Awaitable } from "@auth/core/types";
 import { unavailableError } from "../adapter/failure.ts";
 import { type Answer, failedAnswer, redirectAnswer } from "../core/answer.ts";
-import { type RequestContext, sessionParts } from "../core/context.ts";
+import { type RequestContext, sessionRemovals } from "../core/context.ts";
 import { errorAnswer } from "../core/failure.ts";
 import { callbackUrlOf, csrfRefusal } from "../core/flow.ts";
 import type { FeatureSignOutOptions } from "../features/mod.ts";
@@ -41,7 +41,7 @@ async function signOut(context: RequestContext): Promise<Answer> {
     const { callbackUrl, cookies } = await callbackUrlOf(context);
     const { token } = context.held;
     // Also what is left of earlier sessions.
-    const removals = sessionParts(context).map((name) => removalOf(name, settings.cookie.options));
+    const removals = sessionRemovals(context);
     for (const { rowCookies = [] } of settings.hooks) {
       for (const { name, options } of rowCookies.map(settings.besideCookie)) {
         removals.push(removalOf(name, options));

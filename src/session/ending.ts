@@ -16,7 +16,6 @@ import { placeOf } from "./sealed_value.ts";
 import type { SessionSettings } from "./settings.ts";
 import type { OpenStore, SessionStoreFailure } from "./shared_store.ts";
 
-/** What reads and requests to auth routes have in common here. */
 export interface EndingContext {
   readonly settings: SessionSettings;
   readonly logger: Pick<LoggerInstance, "error">;

@@ -32,7 +32,6 @@ export interface SignInWithRow extends SessionSignIn {
   readonly token: string;
   readonly heldToken: string;
   readonly cookies: string;
-  /** What a test says of the sign-in. */
   readonly claims?: JWT | undefined;
   /** What the cookies beside that of the session are made with. */
   readonly settings: RowSettings;
@@ -41,7 +40,6 @@ export interface SignInWithRow extends SessionSignIn {
 
 export interface RowSettings {
   readonly jwt: { readonly secret: string | string[] };
-  /** A cookie that is sent wherever that of the session is. */
   besideCookie(definition: CookieDefinition): CookieSettings;
 }
 

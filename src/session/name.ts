@@ -54,7 +54,6 @@ export function withName(claims: JWT, name: string | undefined): JWT {
   return name !== undefined && isOther ? { ...claims, [CLAIM]: name } : claims;
 }
 
-/** The claims of the application, without the name. */
 export function withoutName({ [CLAIM]: _name, ...claims }: JWT): JWT {
   return claims;
 }
@@ -83,12 +82,10 @@ export type TokenUse = "cookie" | "header";
 /** What tells a token for a header: a claim, or in the token of a row an end, before what else the end says. */
 export const HEADER_CLAIM = { token_use: "bearer" }, HEADER_TAG = ".bearer";
 
-/** Whether the claims of a token are for the use. */
 export function areFor({ token_use }: JWT, use: TokenUse): boolean {
   return (token_use === HEADER_CLAIM.token_use) === (use === "header");
 }
 
-/** Whether the token of a row is for the use. */
 export function isRowFor(sessionToken: string, use: TokenUse): boolean {
   return /\.bearer(?=\.|$)/.test(sessionToken) === (use === "header");
 }

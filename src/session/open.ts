@@ -12,7 +12,6 @@ import { lifetimesFor, type SessionSettings } from "./settings.ts";
 
 export interface OpenToken {
   readonly token: string;
-  /** The name of its session. */
   readonly name: string;
   /** Its claims, which the callbacks may write to. */
   readonly claims: JWT;

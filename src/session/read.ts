@@ -40,13 +40,10 @@ export interface AuthLogger extends LoggerInstance {
 export interface ReadContext {
   readonly settings: SessionSettings;
   readonly headers: { readonly "user-agent"?: string | undefined };
-  /** For messages that are logged once, not with each request. */
   readonly auth: { once(what: string, tell: () => void): void };
   readonly log: Log;
   readonly logger: AuthLogger;
-  /** Whether the reply can carry a cookie. */
   readonly canSetCookie: () => boolean;
-  /** What the session is updated with, if it is. */
   readonly update?: { readonly data: unknown };
   /** The name of the session; empty until its token is opened. */
   name: string;

@@ -64,7 +64,6 @@ export interface TokenPlace {
 }
 
 interface Memory {
-  /** The refreshes under way. */
   readonly underWay: Map<string, Promise<void>>;
   /** Refreshed tokens that could not be written: those in the row of the account are spent. */
   readonly unwritten: Map<string, ProviderTokens>;

@@ -121,7 +121,6 @@ const TEMPORARY_ERRORS: ReadonlySet<unknown> = new Set(["server_error", "tempora
 
 interface RefreshFailure {
   readonly code?: unknown;
-  /** The code of the provider. */
   readonly error?: unknown;
   readonly status?: number;
   /** The body, whose `cause` has the status that the provider answered with, or the response. */

@@ -246,7 +246,6 @@ function failures(...statuses: number[]): Readonly<Record<number, JsonSchema>> {
   return Object.fromEntries(statuses.map((status) => [status, FAILURE]));
 }
 
-/** An answer without a body. */
 function nothing(description: string): JsonSchema {
   return { type: "null", description };
 }

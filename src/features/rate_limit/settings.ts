@@ -8,7 +8,6 @@ export const LIMIT_NAMES = ["address", "accountFromAddress", "account", "mail", 
 
 export type LimitName = typeof LIMIT_NAMES[number];
 
-/** The options, with their defaults. */
 export type RateLimitSettings =
   & Readonly<Required<Omit<RateLimitOptions, "redis" | "plugin">>>
   & Readonly<Pick<RateLimitOptions, "redis" | "plugin">>;
@@ -60,7 +59,6 @@ const RULES: Readonly<Record<keyof RateLimitOptions, Rule>> = {
   plugin: FUNCTION,
 };
 
-/** What `rateLimit` may be. */
 export const rateLimitRule: Rule = (value, name) => {
   if (typeof value === "boolean") return undefined;
   return isObject(value)

@@ -1,7 +1,6 @@
 /** The functions of `@simplewebauthn/server` 14 for core, which calls them as those of version 9. */
 import { Buffer } from "node:buffer";
 
-/** A function of the library. */
 // deno-lint-ignore no-explicit-any -- its types are in a package that is installed only where it is used
 export type LibraryFunction = (options: any) => Promise<any>;
 

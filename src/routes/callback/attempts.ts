@@ -49,7 +49,6 @@ interface Content extends Known {
   readonly rememberMe?: boolean | undefined;
 }
 
-/** An attempt. */
 export interface Attempt extends Content {
   /** The name of its cookie. */
   readonly name: string;
