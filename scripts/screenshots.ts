@@ -11,7 +11,7 @@ import { overlapsOf } from "../tests/support/overlaps.ts";
 
 const IMAGES = new URL("../docs/images/", import.meta.url);
 
-const DESKTOP = { width: 1000, height: 900 };
+const DESKTOP = { width: 1000, height: 960 };
 const PHONE = { width: 390, height: 844 };
 
 interface Picture {
@@ -29,9 +29,13 @@ const PICTURES: readonly Picture[] = [
   { file: "demo.png", path: "/auth/signin", viewport: DESKTOP, colorScheme: "light" },
   {
     file: "signin-dark.png",
-    path: "/auth/signin?error=CredentialsSignin",
+    path: "/auth/signin",
     viewport: DESKTOP,
     colorScheme: "dark",
+    async prepare(page) {
+      await sendPassword(page, "byron");
+      await page.getByRole("alert").waitFor();
+    },
   },
   { file: "signin-phone.png", path: "/auth/signin", viewport: PHONE, colorScheme: "light" },
   { file: "signin-rtl.png", path: "/auth/signin?ui_locales=ar", viewport: PHONE, colorScheme: "light" },
@@ -74,11 +78,15 @@ const PICTURES: readonly Picture[] = [
 
 /** Signs in, and goes on from the offer of a passkey. */
 async function signIn(page: Page, next?: string): Promise<void> {
-  await page.getByLabel("User name").fill("ada");
-  await page.getByLabel("Password", { exact: true }).fill("lovelace");
-  await page.getByRole("button", { name: "Sign in with a password" }).click();
+  await sendPassword(page, "lovelace");
   await page.getByRole("heading", { name: "Sign in faster next time" }).waitFor();
   if (next !== undefined) await page.goto(new URL(next, page.url()).href, { waitUntil: "networkidle" });
+}
+
+async function sendPassword(page: Page, password: string): Promise<void> {
+  await page.getByLabel("User name").fill("ada");
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  await page.getByRole("button", { name: "Sign in with a password" }).click();
 }
 
 await withDemo(async ({ origin }) => {

@@ -31,7 +31,11 @@ export function authConfig(
     revocable: true, // so that sessions can be listed and ended
     refreshDue: () => false, // the jwt callback refreshes nothing, so no read needs a lock
     experimental: { enableWebAuthn: true }, // Auth.js calls passkeys that
-    pages: { siteName: "Fastify demo" },
+    pages: {
+      siteName: "Fastify demo",
+      links: { help: "/inbox" },
+      texts: { en: { "link.help": "Inbox of this demo" } },
+    },
     theme: { brandColor: "#5b3df5", logo: "/assets/icon.svg" }, // of the pages and the e-mail
     providers: [
       Credentials({

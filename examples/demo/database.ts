@@ -1,10 +1,11 @@
 import type { Adapter } from "@auth/core/adapters";
 import type { Store } from "fastify-authjs";
+import type { PasskeyAdapter } from "fastify-authjs/adapters";
 import { DrizzleAdapter } from "@auth/drizzle-adapter";
-import { and, eq } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { type Connection, connectLibsql, connectPostgres } from "./connection.ts";
 import { hashPassword, verifyPassword } from "./passwords.ts";
-import type { authenticators, users } from "./schema.ts";
+import type { users } from "./schema.ts";
 import { databaseStore } from "./store.ts";
 
 /** What the demo needs of its database. */
@@ -17,15 +18,10 @@ export interface DemoDatabase {
   checkPassword(username: string, password: string): Promise<UserRow | null>;
   /** What is stored about a user, for the page that shows it. */
   describeUser(id: string): Promise<UserRecord | null>;
-  /** The passkeys of a user. */
-  listPasskeys(userId: string): Promise<readonly PasskeyRow[]>;
-  /** Removes a passkey of the user; false if the user has no such passkey. */
-  removePasskey(userId: string, credentialID: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
 export type UserRow = typeof users.$inferSelect;
-export type PasskeyRow = typeof authenticators.$inferSelect;
 
 export interface UserRecord {
   readonly user: UserRow;
@@ -40,27 +36,34 @@ export interface UserRecord {
  */
 export async function openDatabase(dataDir: string, url?: string): Promise<DemoDatabase> {
   const connection = url ? await connectPostgres(url) : await connectLibsql(dataDir);
-  const { db, tables, close } = connection;
+  const { close } = connection;
   try {
     await addFirstUser(connection);
     return {
-      adapter: DrizzleAdapter(db, {
-        usersTable: tables.users,
-        accountsTable: tables.accounts,
-        authenticatorsTable: tables.authenticators,
-        verificationTokensTable: tables.verificationTokens,
-      }),
+      adapter: passkeyAdapter(connection),
       store: databaseStore(connection),
       checkPassword: (username, password) => checkPassword(connection, username, password),
       describeUser: (id) => describeUser(connection, id),
-      listPasskeys: (userId) => listPasskeys(connection, userId),
-      removePasskey: (userId, credentialID) => removePasskey(connection, userId, credentialID),
       close,
     };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** With what `removePasskey()` needs beside the adapter of Auth.js. */
+function passkeyAdapter({ db, tables }: Connection): PasskeyAdapter {
+  const { authenticators } = tables;
+  return {
+    ...DrizzleAdapter(db, {
+      usersTable: tables.users,
+      accountsTable: tables.accounts,
+      authenticatorsTable: authenticators,
+      verificationTokensTable: tables.verificationTokens,
+    }),
+    deleteAuthenticator: (id) => db.delete(authenticators).where(eq(authenticators.credentialID, id)),
+  };
 }
 
 async function addFirstUser({ db, tables: { passwords, users } }: Connection): Promise<void> {
@@ -98,27 +101,4 @@ async function describeUser(
     eq(accounts.userId, id),
   );
   return { user, accounts: linked };
-}
-
-function listPasskeys({ db, tables: { authenticators } }: Connection, userId: string): Promise<PasskeyRow[]> {
-  return Promise.resolve(db.select().from(authenticators).where(eq(authenticators.userId, userId)));
-}
-
-async function removePasskey(
-  { db, tables: { accounts, authenticators } }: Connection,
-  userId: string,
-  credentialID: string,
-): Promise<boolean> {
-  return await db.transaction(async (transaction) => {
-    const ofUser = and(eq(authenticators.userId, userId), eq(authenticators.credentialID, credentialID));
-    const removed = await transaction.delete(authenticators).where(ofUser).returning();
-    await transaction.delete(accounts).where(
-      and(
-        eq(accounts.userId, userId),
-        eq(accounts.type, "webauthn"),
-        eq(accounts.providerAccountId, credentialID),
-      ),
-    );
-    return removed.length > 0;
-  });
 }

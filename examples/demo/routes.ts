@@ -87,16 +87,17 @@ function addDevices(members: FastifyInstance, { config, mail }: RouteParts): voi
   });
 }
 
-function addPasskeys(members: FastifyInstance, { database, mail }: RouteParts): void {
-  const userIdOf = (reply: FastifyReply) => reply.session?.user?.id ?? "";
+function addPasskeys(members: FastifyInstance, { config, mail }: RouteParts): void {
+  const auth = createAuth(config);
   members.get("/passkeys", async (request, reply) => {
-    const passkeys = await database.listPasskeys(userIdOf(reply));
+    const passkeys = await auth.listPasskeys(request);
     return sendPage(reply, passkeysPage(viewOf(request, reply, mail), passkeys));
   });
   // No form can send DELETE, and no other site's script may.
   members.delete<{ Querystring: { id?: string } }>("/passkeys", async (request, reply) => {
-    const removed = await database.removePasskey(userIdOf(reply), String(request.query.id));
-    return reply.code(removed ? 204 : 404).send();
+    // The others are a password and a link to the address, which each user here has.
+    await auth.removePasskey(request, String(request.query.id), { otherSignInMethod: true });
+    return reply.code(204).send();
   });
 }
 

@@ -174,6 +174,7 @@ text-underline-offset: 0.2em;
 .links {
 display: flex;
 flex-wrap: wrap;
+align-items: center;
 justify-content: center;
 gap: 0.25rem 1.25rem;
 margin-block-start: 1.25rem;

@@ -140,7 +140,7 @@ browserTest(
       await page.goto(`${demo.origin}/auth/signin?callbackUrl=%2Fpasskeys`);
       await page.getByLabel("User name").focus();
       await page.waitForURL(`${demo.origin}/passkeys`);
-      await page.getByText(/counter \d+/).waitFor();
+      await page.getByText("On one device").waitFor();
       await page.getByRole("button", { name: "Remove passkey" }).click();
       await page.getByText("None yet.").waitFor();
       await page.getByRole("button", { name: "Sign out" }).click();

@@ -24,12 +24,12 @@ const WAYS = [
   [
     ICONS.openid,
     "OpenID Connect",
-    "The code flow with PKCE, state and nonce, at a real provider on this machine.",
+    "The code flow with PKCE, state and nonce, at two real providers on this machine.",
   ],
   [
     ICONS.mail,
-    "Magic link",
-    "A link by e-mail, over SMTP, that works once. The inbox is one of the pages here.",
+    "Magic link and code",
+    "A mail over SMTP: its code, or its link, signs in once. The inbox is beside this page.",
   ],
   [
     ICONS.passkey,
@@ -46,7 +46,7 @@ const PAGES = [
     "Without a session: to the sign-in page and back.",
   ],
   [ICONS.braces, "/api/me", "A JSON route for signed-in users", "Without a session: 401 for a program."],
-  [ICONS.passkey, "/passkeys", "Your passkeys", "Add one, see what the server knows of it, remove it."],
+  [ICONS.passkey, "/passkeys", "Your passkeys", "Add one, see what made it, remove it."],
   [ICONS.device, "/devices", "Your devices", "Where you are signed in; sign out there from here."],
   [
     ICONS.session,

@@ -11,10 +11,13 @@ export interface View {
   readonly path: string;
 }
 
-const NAVIGATION = [["/", "Home"], ["/protected", "Protected"], ["/passkeys", "Passkeys"], [
-  "/session",
-  "Session",
-], ["/inbox", "Inbox"]] as const;
+const NAVIGATION = [
+  ["/protected", "Protected"],
+  ["/passkeys", "Passkeys"],
+  ["/devices", "Devices"],
+  ["/session", "Session"],
+  ["/inbox", "Inbox"],
+] as const;
 
 /** A whole page of the demo: header, content, footer. */
 export function layout(view: View, title: string, content: Content, script?: string): Html {
@@ -30,10 +33,9 @@ export function layout(view: View, title: string, content: Content, script?: str
         </nav>
         ${view.session?.user ? signedIn(view.session) : signInLink(view.path)}
       </header>
-      ${view.inbox.length > 0 && inboxPanel(view.inbox)}
+      ${!view.path.startsWith("/inbox") && inboxPanel(view.inbox)}
       <main>${content}</main>
-      ${view.inbox.length === 0 && inboxPanel(view.inbox)}
-      <footer>Everything here runs on this machine: application, OpenID Provider, mail server, database.</footer>
+      <footer>Everything here runs on this machine: application, OpenID Providers, mail server, database.</footer>
       <noscript><p class="notice">Signing out and adding passkeys needs JavaScript here: a script of twelve lines fetches the CSRF token.</p></noscript>
     `,
     { ...(script && { script }) },
@@ -52,7 +54,7 @@ export function inboxPanel(inbox: readonly Message[]): Html {
             <li>
               <a href="/inbox/${id}">${to}</a>
               ${codeIn(subject)}
-              <a class="button quiet" href="${linkIn(text)}" target="_blank">Open the link</a>
+              <a class="button quiet" href="${linkIn(text)}" target="_blank">Open link</a>
             </li>
           `
         )}</ol>

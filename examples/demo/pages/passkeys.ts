@@ -1,10 +1,10 @@
-import type { PasskeyRow } from "../database.ts";
+import type { ListedPasskey } from "fastify-authjs";
 import { type Html, html } from "./html.ts";
 import { ICONS } from "./icons.ts";
 import { layout, type View } from "./layout.ts";
 
 /** A signed-in user's passkeys: what the server knows of each, and buttons to add and remove them. */
-export function passkeysPage(view: View, passkeys: readonly PasskeyRow[]): Html {
+export function passkeysPage(view: View, passkeys: readonly ListedPasskey[]): Html {
   return layout(
     view,
     "Passkeys",
@@ -25,18 +25,15 @@ export function passkeysPage(view: View, passkeys: readonly PasskeyRow[]): Html 
 const none =
   html`<p class="notice">None yet. Your phone, your computer and a security key can each have one.</p>`;
 
-function passkeyItem(passkey: PasskeyRow): Html {
-  const { credentialID, credentialDeviceType, counter, transports } = passkey;
-  const kind = credentialDeviceType === "multiDevice" ? "Synchronised between devices" : "On one device";
-  const facts = [transports?.replaceAll(",", ", "), `counter ${counter}`].filter(Boolean).join("; ");
+function passkeyItem({ id, name = "A passkey", synced, transports }: ListedPasskey): Html {
+  const kind = synced ? "Synchronised between devices" : "On one device";
   return html`
     <li class="item">
       <span class="tile">${ICONS.passkey}</span>
-      <span class="grow"><strong>${kind}</strong> <span>${facts}</span> <code>${credentialID}</code></span>
-      <button class="quiet" data-remove="${credentialID}" aria-label="Remove passkey ${credentialID.slice(
-        0,
-        8,
-      )}"
+      <span class="grow"><strong>${name}</strong> <span>${[kind, ...transports].join(
+        ", ",
+      )}</span> <code>${id}</code></span>
+      <button class="quiet" data-remove="${id}" aria-label="Remove passkey ${id.slice(0, 8)}"
         disabled>Remove</button>
     </li>
   `;
