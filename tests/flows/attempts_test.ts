@@ -525,6 +525,7 @@ Deno.test("passkeys: an offer and a sign-in with a provider do not disturb each 
   const settings = { id: "op", name: "OP", type: "oidc", clientId: "client", clientSecret: "secret" };
   const { app, client, device } = await passkeySite({
     providers: [Passkey, { ...settings, issuer: provider.issuer, checks: ALL_CHECKS } as never],
+    pages: { passkeyOffer: false },
   });
   await using _app = app;
   const { options } = await client.options({ action: "authenticate" });
