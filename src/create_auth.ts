@@ -18,6 +18,8 @@ import type { RequireSessionOptions } from "./guard/guard_options.ts";
 import type { CreateAuthConfig, SessionOf } from "./inferred_session.ts";
 import { FastifyAuth } from "./plugin.ts";
 import { requireSession } from "./guard/require_session.ts";
+import type { RouteAuthConfig } from "./guard/route_auth.ts";
+import { mountedIn } from "./instance/mount.ts";
 import { readClaims } from "./instance/read_session.ts";
 import { Tenants } from "./instance/tenants.ts";
 import { later } from "./utils/later.ts";
@@ -113,7 +115,10 @@ function authOf(config: CreateAuthConfig): AuthObject {
   return {
     config: own,
     plugin: FastifyAuth(own),
-    getSession: (request) => getSession(request, own) as ReturnType<AuthObject["getSession"]>,
+    async getSession(request) {
+      assertGuarded(request as Partial<FastifyRequest> | undefined);
+      return await getSession(request, own) as Awaited<ReturnType<AuthObject["getSession"]>>;
+    },
     requireSession: (options) => requireSession(own, options as RequireSessionOptions),
     signIn:
       ((request: ActionRequest, reply: GuardedReply, provider?: string, options: SignInActionOptions = {}) =>
@@ -125,7 +130,32 @@ function authOf(config: CreateAuthConfig): AuthObject {
       updateSession(acting(), request, reply, data, options) as ReturnType<AuthObject["updateSession"]>,
     getToken: (request) => readClaims(request, own),
     ...featureActions(acting),
+    ...NO_PLUGIN,
   };
+}
+
+/** Has `app.register(auth)` say what to write: Fastify takes a `default` function for the plugin of a module. */
+const NO_PLUGIN: object = {
+  default: () =>
+    Promise.reject(
+      invalid(
+        "register()",
+        'give it the plugin of the object: `app.register(auth.plugin, { prefix: "/auth" })`.',
+      ),
+    ),
+};
+
+/**
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a route whose `config.auth` guards nothing, since no
+ * plugin came that would.
+ */
+function assertGuarded({ routeOptions, server }: Partial<FastifyRequest> = {}): void {
+  const { auth } = (routeOptions?.config ?? {}) as RouteAuthConfig;
+  if (!auth || server === undefined || mountedIn(server).length > 0) return;
+  throw invalid(
+    `\`config.auth\` of ${routeOptions!.url}`,
+    "it guards nothing, since FastifyAuth is not registered in this application: register `auth.plugin`.",
+  );
 }
 
 /** What the features add: functions that are loaded with the first call. */

@@ -67,6 +67,8 @@ const PROBLEMS: readonly OfProvider[] = [
     return production && plain !== undefined && !insecure.includes(id) &&
       `The provider "${id}" is reached without TLS at ${plain}, which ${needsTls(id)}`;
   },
+  (provider, settings, { production }) =>
+    production && provider.isOAuth && missingCredentials(provider, settings),
   // What can be known of the key of ID tokens before a sign-in.
   ({ id, factoryId, type }, { issuer, jwks_endpoint, clientSecret, client }, facts) => {
     if (type !== "oidc" || facts.config.verifyIdTokens !== true) return undefined;
@@ -157,27 +159,11 @@ const WARNINGS: readonly (readonly [NoticeCode, OfProvider])[] = [
         `browsers refuse those over http: its sign-ins at ${origin.href} will fail. Serve the application over https.`,
   ],
   // The boot goes on: an application with ten providers is developed with the credentials of one.
-  ["FST_AUTHJS_WARN_CREDENTIALS", ({ id, factoryId, type, isOAuth }, settings) => {
-    const { token_endpoint_auth_method: method = SECRET_METHODS[0] } = Object(settings.client) as Settings;
-    const needed = {
-      clientId: isOAuth,
-      clientSecret: isOAuth && SECRET_METHODS.includes(String(method)),
-      apiKey: type === "email" && Object.hasOwn(MAIL_SERVICES, factoryId),
-    };
-    // `String(process.env.NAME)` and templates make it a text; a file of variables has `NAME=`.
-    const isMissing = (value: unknown) => !isSet(value) || value === "undefined" || value === "";
-    const missing = CREDENTIALS.filter(([name]) => needed[name] && isMissing(settings[name]));
-    const how = missing.map(([name, , suffix]) => `${variableOf(factoryId, suffix)} (or \`${name}\`)`);
-    const isPublic = missing.length === 1 && missing[0]![0] === "clientSecret";
-    return missing.length > 0 &&
-      `The provider "${id}" has no ${
-          missing.map(([, what]) => what).join(" and no ")
-        }, so every sign-in with it ` +
-        `fails: set ${how.join(" and ")}, and load the environment before FastifyAuth() is registered.` +
-        (isPublic
-          ? ' A client that has no secret says so: `client: { token_endpoint_auth_method: "none" }`.'
-          : "");
-  }],
+  [
+    "FST_AUTHJS_WARN_CREDENTIALS",
+    (provider, settings, { production }) =>
+      !(production && provider.isOAuth) && missingCredentials(provider, settings),
+  ],
   [
     "FST_AUTHJS_WARN_CREDENTIALS",
     ({ id, factoryId }, settings) =>
@@ -201,6 +187,29 @@ const WARNINGS: readonly (readonly [NoticeCode, OfProvider])[] = [
 ];
 
 export const PROVIDER_WARNINGS = WARNINGS.map(([code, messages]) => [code, each(messages)] as const);
+
+/** What an application needs to be known at a provider, and does not have. In production that stops the boot. */
+function missingCredentials({ id, factoryId, type, isOAuth }: ProviderSummary, settings: Settings) {
+  const { token_endpoint_auth_method: method = SECRET_METHODS[0] } = Object(settings.client) as Settings;
+  const needed = {
+    clientId: isOAuth,
+    clientSecret: isOAuth && SECRET_METHODS.includes(String(method)),
+    apiKey: type === "email" && Object.hasOwn(MAIL_SERVICES, factoryId),
+  };
+  // `String(process.env.NAME)` and templates make it a text; a file of variables has `NAME=`.
+  const isMissing = (value: unknown) => !isSet(value) || value === "undefined" || value === "";
+  const missing = CREDENTIALS.filter(([name]) => needed[name] && isMissing(settings[name]));
+  const how = missing.map(([name, , suffix]) => `${variableOf(factoryId, suffix)} (or \`${name}\`)`);
+  const isPublic = missing.length === 1 && missing[0]![0] === "clientSecret";
+  return missing.length > 0 &&
+    `The provider "${id}" has no ${
+        missing.map(([, what]) => what).join(" and no ")
+      }, so every sign-in with it ` +
+      `fails: set ${how.join(" and ")}, and load the environment before FastifyAuth() is registered.` +
+      (isPublic
+        ? ' A client that has no secret says so: `client: { token_endpoint_auth_method: "none" }`.'
+        : "");
+}
 
 /** As core takes it, null is the same as unset. */
 function isSet(value: unknown): boolean {

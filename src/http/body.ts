@@ -32,10 +32,23 @@ type Parse = (bytes: Buffer, request: FastifyRequest) => Promise<unknown>;
 export function useAuthBodyParsers(instance: FastifyInstance): void {
   instance.removeAllContentTypeParsers();
   acceptReadBodies(instance);
+  instance.addContentTypeParser("*", ({ headers }, _payload, done) => {
+    const sent = headers["content-type"]
+      ? `Its Content-Type, ${shown(headers["content-type"])},`
+      : "No Content-Type";
+    const message =
+      `${sent} is none that is accepted: send application/json, application/x-www-form-urlencoded or ` +
+      "multipart/form-data.";
+    done(new FastifyAuthError("FST_AUTHJS_BODY_INVALID", message, { statusCode: 415 }));
+  });
   const parsers: Record<string, Parse> = {
     "application/json": jsonParser(instance),
     // deno-lint-ignore require-await -- an error is a rejection
-    "application/x-www-form-urlencoded": async (bytes) => toBody([...new URLSearchParams(bytes.toString())]),
+    "application/x-www-form-urlencoded": async (bytes) => {
+      const text = bytes.toString();
+      if (/^\s*\{.*\}\s*$/s.test(text)) throw invalid(JSON_AS_FORM);
+      return toBody([...new URLSearchParams(text)]);
+    },
     "multipart/form-data": parseMultipart,
   };
   for (const [contentType, parse] of Object.entries(parsers)) {
@@ -49,6 +62,8 @@ export function useAuthBodyParsers(instance: FastifyInstance): void {
     });
   }
 }
+
+const JSON_AS_FORM = "The body is JSON, and is sent as a form: set its Content-Type to application/json.";
 
 /** Fastify's own parser, which refuses "__proto__" and "constructor.prototype" (400). */
 function jsonParser(instance: FastifyInstance): Parse {
@@ -188,6 +203,11 @@ function toText(name: string, value: unknown): string {
     throw invalid(`The number in ${JSON.stringify(name)} is too large to be exact: send it as a string.`);
   }
   return String(value);
+}
+
+/** The type without its parameters, which may have anything. */
+function shown(contentType: string): string {
+  return JSON.stringify(contentType.split(";")[0]!.slice(0, 100));
 }
 
 function noText(name: string): FastifyAuthError {

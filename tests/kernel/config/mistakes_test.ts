@@ -774,3 +774,38 @@ Deno.test("in development the table has the sign-out URLs to register at OpenID 
     ends,
   ]);
 });
+
+Deno.test("in production a provider without client id or secret stops the boot, elsewhere it is a warning", async () => {
+  const settings = { origin: "https://app.example", adapter: undefined as never };
+  const boot = (given: object, environment: Record<string, string>) =>
+    withEnvironment(environment, async () => {
+      const { logger, lines } = captureLog();
+      const config = testConfig({ providers: [GitHub(given)], ...settings });
+      const error = await testApp(config, { logger }).then(
+        async (app) => void await app.close(),
+        (error) => error,
+      );
+      return {
+        code: error?.code,
+        message: error?.message,
+        warned: lines.some(({ msg }) => /has no client/.test(msg)),
+      };
+    });
+  for (
+    const given of [{}, { clientId: "id" }, { clientSecret: "secret" }, {
+      clientId: "undefined",
+      clientSecret: "",
+    }]
+  ) {
+    const { code, message } = await boot(given, { NODE_ENV: "production" });
+    assertEquals(code, "FST_AUTHJS_PROVIDER_INVALID", JSON.stringify(given));
+    assertMatch(message, /has no client (?:id|secret).*AUTH_GITHUB_/);
+    assertEquals(await boot(given, { NODE_ENV: "development" }), {
+      code: undefined,
+      message: undefined,
+      warned: true,
+    });
+  }
+  const public_ = { clientId: "id", client: { token_endpoint_auth_method: "none" } };
+  assertEquals((await boot(public_, { NODE_ENV: "production" })).code, undefined);
+});

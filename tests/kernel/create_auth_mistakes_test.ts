@@ -1,0 +1,47 @@
+/** Mistakes with the object of createAuth(), and bodies in another form than their type says. */
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import Fastify, { type FastifyInstance } from "fastify";
+import { createAuth } from "fastify-authjs";
+import { testApp, testConfig } from "../support/app.ts";
+import { Client } from "../support/client.ts";
+
+Deno.test("register(auth) says to register auth.plugin", async () => {
+  const app = Fastify();
+  const error = await assertRejects(async () => await app.register(createAuth(testConfig()) as never), Error);
+  assertMatch(error.message, /app\.register\(auth\.plugin/);
+});
+
+Deno.test("getSession() of a route with config.auth is an error if no plugin guards it", async () => {
+  const auth = createAuth(testConfig());
+  await using app = Fastify() as FastifyInstance;
+  app.get("/declared", { config: { auth: true } as object }, (request) => auth.getSession(request));
+  app.get("/open", (request) => auth.getSession(request));
+  const declared = await app.inject("/declared");
+  assertEquals([declared.statusCode, declared.json().code], [500, "FST_AUTHJS_CONFIG_INVALID"]);
+  assertStringIncludes(declared.json().message, "register `auth.plugin`");
+  assertEquals((await app.inject("/open")).statusCode, 200);
+
+  await using guarded = Fastify() as FastifyInstance;
+  await guarded.register(auth.plugin, { prefix: "/auth" });
+  guarded.get("/declared", { config: { auth: true } as object }, (request) => auth.getSession(request));
+  assertEquals((await guarded.inject("/declared")).statusCode, 401);
+});
+
+Deno.test("JSON that is sent as a form, and a type that is not accepted, are told", async () => {
+  await using app = await testApp();
+  const client = new Client(app);
+  const send = (contentType: string, payload: string) =>
+    client.request("POST", "/auth/callback/credentials", {
+      payload,
+      headers: { "content-type": contentType },
+    });
+  const asForm = await send("application/x-www-form-urlencoded", '{"username":"ada","password":"open"}');
+  assertEquals([asForm.statusCode, asForm.json().code], [400, "FST_AUTHJS_BODY_INVALID"]);
+  assertStringIncludes(asForm.json().message, "application/json");
+  const text = await send("text/plain; charset=x", "username=ada");
+  assertEquals([text.statusCode, text.json().code], [415, "FST_AUTHJS_BODY_INVALID"]);
+  assertMatch(
+    text.json().message,
+    /"text\/plain".*application\/json, application\/x-www-form-urlencoded or multipart/,
+  );
+});
