@@ -41,6 +41,7 @@ Options of init, which asks for what they do not say:
 
 Options of schema:
   --passkeys           with the table of passkeys
+  --passwords          with a table of hashed passwords
 
 Exit codes: 0 nothing is wrong, 1 something is, 2 the command could not be run.`;
 
@@ -103,14 +104,18 @@ async function init(args: string[]): Promise<Outcome> {
 }
 
 async function schema(args: string[]): Promise<Outcome> {
-  const { values, positionals } = parse(args, { passkeys: { type: "boolean" } });
+  const { values, positionals } = parse(args, {
+    passkeys: { type: "boolean" },
+    passwords: { type: "boolean" },
+  });
   const { DIALECTS, FORMATS, schemaOf } = await import("./schema.ts");
   const format = FORMATS.find((name) => name === positionals[0]);
   const dialect = DIALECTS.find((name) => name === positionals[1]);
   if (format === undefined || dialect === undefined || positionals.length > 2) {
     throw new UsageError(`schema takes ${FORMATS.join(", ")}, and then ${DIALECTS.join(", ")}.`);
   }
-  return done(schemaOf(format, dialect, values.passkeys ?? false).trimEnd());
+  const extras = [...values.passkeys ? ["webauthn"] : [], ...values.passwords ? ["credentials"] : []];
+  return done(schemaOf(format, dialect, extras).trimEnd());
 }
 
 async function doctor(args: string[]): Promise<Outcome> {

@@ -16,6 +16,8 @@ interface Table {
   readonly plural: string;
   /** Marks at the end of a kind: `!` is not null, `^` unique, `#` the primary key. */
   readonly columns: Readonly<Record<string, `${Kind}${"" | "!" | "^" | "#" | "!^"}`>>;
+  /** The type of provider that needs it. */
+  readonly when?: "webauthn" | "credentials";
   readonly primary?: readonly string[];
   /** The column of each index. */
   readonly indices?: Readonly<Record<string, string>>;
@@ -62,6 +64,7 @@ const TABLES: readonly Table[] = [
   {
     name: "authenticator",
     plural: "authenticators",
+    when: "webauthn",
     columns: {
       credentialID: "key!^",
       userId: "user!",
@@ -74,9 +77,16 @@ const TABLES: readonly Table[] = [
     },
     primary: ["userId", "credentialID"],
   },
+  {
+    name: "password",
+    plural: "passwords",
+    when: "credentials",
+    columns: { userId: "user!", hash: "text!" },
+    primary: ["userId"],
+  },
 ];
 
-const tablesOf = (passkeys: boolean) => passkeys ? TABLES : TABLES.slice(0, -1);
+const tablesOf = (extras: readonly string[]) => TABLES.filter(({ when }) => !when || extras.includes(when));
 
 /** A column's kind, and what its marks say. */
 function read(column: string) {
@@ -86,9 +96,13 @@ function read(column: string) {
 }
 
 /** The schema in one of the formats. */
-export function schemaOf(format: typeof FORMATS[number], dialect: Dialect, passkeys: boolean): string {
-  if (format === "prisma") return prisma(dialect, passkeys);
-  return format === "sql" ? sql(dialect, passkeys) : drizzle(dialect, passkeys);
+export function schemaOf(
+  format: typeof FORMATS[number],
+  dialect: Dialect,
+  extras: readonly string[],
+): string {
+  if (format === "prisma") return prisma(dialect, extras);
+  return format === "sql" ? sql(dialect, extras) : drizzle(dialect, extras);
 }
 
 const SQL_TYPES: Readonly<Record<Dialect, Readonly<Record<Kind, string>>>> = {
@@ -107,12 +121,12 @@ const SQL_TYPES: Readonly<Record<Dialect, Readonly<Record<Kind, string>>>> = {
 };
 
 /** SQL that makes the tables that are not there yet. */
-export function sql(dialect: Dialect, passkeys: boolean): string {
+export function sql(dialect: Dialect, extras: readonly string[]): string {
   const mysql = dialect === "mysql";
   const quoted = (name: string) => mysql ? `\`${name}\`` : `"${name}"`;
   const list = (names: readonly string[]) => `(${names.map(quoted).join(", ")})`;
   const after: string[] = [];
-  const tables = tablesOf(passkeys).map(({ name, columns, primary, indices = {} }) => {
+  const tables = tablesOf(extras).map(({ name, columns, primary, indices = {} }) => {
     const lines = Object.entries(columns).map(([column, text]) => {
       const { kind, isPrimary, isRequired, isUnique } = read(text);
       // An address is the same in any case
@@ -178,10 +192,10 @@ const DRIZZLE: Readonly<Record<Dialect, { core: string; table: string; types: Re
 };
 
 /** A module with the tables for `@auth/drizzle-adapter`. */
-export function drizzle(dialect: Dialect, passkeys: boolean): string {
+export function drizzle(dialect: Dialect, extras: readonly string[]): string {
   const { core, table, types } = DRIZZLE[dialect];
   const used = new Set([table, "primaryKey", "index"]);
-  const tables = tablesOf(passkeys).map(({ name, plural, columns, primary, indices = {} }) => {
+  const tables = tablesOf(extras).map(({ name, plural, columns, primary, indices = {} }) => {
     const lines = Object.entries(columns).map(([column, text]) => {
       const { kind, isPrimary, isRequired, isUnique } = read(text);
       used.add(/^\w+/.exec(types[kind])![0]);
@@ -222,8 +236,8 @@ const PRISMA_TYPES: Readonly<Record<Kind, string>> = {
 };
 
 /** Models for `@auth/prisma-adapter`. */
-function prisma(dialect: Dialect, passkeys: boolean): string {
-  const tables = tablesOf(passkeys);
+function prisma(dialect: Dialect, extras: readonly string[]): string {
+  const tables = tablesOf(extras);
   const models = tables.map(({ name, columns, primary, indices = {} }) => {
     const lines = Object.entries(columns).map(([column, text]) => {
       const { kind, isPrimary, isRequired, isUnique } = read(text);

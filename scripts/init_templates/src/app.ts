@@ -1,7 +1,7 @@
 import Fastify, { type FastifyServerOptions } from "fastify";
 import { makeAuth } from "./auth.ts";
 import type { Database } from "./database.ts"; //? database
-import { addPasskeyPage } from "./passkeys.ts"; //? webauthn
+import { addPasswordPage } from "./accounts.ts"; //? credentials
 
 /** Builds the application, without listening. */
 //? database
@@ -18,7 +18,7 @@ export async function build(
   const app = Fastify(options);
   app.addHook("onClose", () => database.close()); //? database
   await app.register(auth.plugin, { prefix: "/auth" });
-  addPasskeyPage(app, auth); //? webauthn
+  await addPasswordPage(app, auth, database); //? credentials
 
   app.get("/", async (request, reply) => {
     const session = await auth.getSession(request);

@@ -2,7 +2,8 @@ import { createAuth } from "fastify-authjs";
 // {{imports}}
 import type { Database } from "./database.ts"; //? database
 import { setting } from "./environment.ts"; //? settings
-import { checkPassword } from "./users.ts"; //? credentials
+import { mailSettings } from "./mail.ts"; //? smtp
+import { checkPassword } from "./passwords.ts"; //? credentials
 
 /**
  * What Auth.js is told. Secrets, client ids and addresses are in the environment:
@@ -12,7 +13,17 @@ export function makeAuth(database: Database) { //? database
 //| export function makeAuth() { //? !database
   return createAuth({
     adapter: database.adapter, //? database
-    rateLimit: true, //? credentials
+    //? credentials
+    rateLimit: true,
+    stepUp: true,
+    pages: { newUser: "/account/password" },
+    callbacks: {
+      session: ({ session: { expires }, user: { id, name, email } }) => ({
+        user: { id, name: name ?? null, email },
+        expires,
+      }),
+    },
+    //? end
     experimental: { enableWebAuthn: true }, // Auth.js calls passkeys that //? webauthn
     providers: [
       // {{entries}}

@@ -1,8 +1,10 @@
 //? libsql
 import { DrizzleAdapter } from "@auth/drizzle-adapter";
 import { createClient } from "@libsql/client";
-import { lt } from "drizzle-orm";
+//| import { eq, lt } from "drizzle-orm"; //? credentials
+import { lt } from "drizzle-orm"; //? !credentials
 import { drizzle } from "drizzle-orm/libsql";
+import { withSessionList } from "fastify-authjs/adapters"; //? credentials
 import {
   accounts,
   authenticators, //? webauthn
@@ -28,7 +30,15 @@ export async function openDatabase(url: string) {
   });
   return {
     orm,
-    adapter,
+    adapter, //? !credentials
+    //? credentials
+//|     // So that a new password ends the sessions of the old one
+//|     adapter: withSessionList(
+//|       adapter,
+//|       (userId) =>
+//|         orm.select().from(sessions).where(eq(sessions.userId, userId)),
+//|     ),
+    //? end
     /** Deletes what has expired. */
     async prune() {
       const now = new Date();

@@ -1,4 +1,4 @@
-//? database|credentials|settings
+//? database|settings
 import process from "node:process";
 
 /** A variable of the environment that has to be set. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { signedIn } from "fastify-authjs/testing";
 import { build } from "../src/app.ts";
 import { openDatabase } from "../src/database.ts"; //? libsql
-import { setting } from "../src/environment.ts"; //? credentials|libsql
+import { setting } from "../src/environment.ts"; //? libsql
 //| import { openTestDatabase } from "./database.ts"; //? postgres
 
 /** The application, a new one for each test. */
@@ -50,8 +50,9 @@ Deno.test("every sign-in method is offered", async () => {
 });
 //? credentials
 
-Deno.test("the right password signs in, and no other", async () => {
-  const { app } = await start();
+Deno.test("a user chooses a password, signs in with it, and changes it", async () => {
+  const { app, auth } = await start();
+  const user = { name: "Grace", email: "grace@example.com" };
   const signIn = async (password: string) => {
     const csrf = await app.inject("/auth/csrf");
     const response = await app.inject({
@@ -63,15 +64,34 @@ Deno.test("the right password signs in, and no other", async () => {
       },
       payload: {
         csrfToken: csrf.json().csrfToken,
-        email: setting("ADMIN_EMAIL"),
+        email: "Grace@example.com",
         password,
       },
     });
     return response.cookies.some(({ name }) => name.endsWith("session-token"));
   };
   try {
-    assert.equal(await signIn(setting("ADMIN_PASSWORD")), true);
-    assert.equal(await signIn("wrong"), false);
+    const signedInAt = (auth_time: number) =>
+      signedIn(app, auth, { user, claims: { auth_time } });
+    const grace = await signedInAt(Math.floor(Date.now() / 1000));
+    const other = await signedInAt(1);
+    const url = "/account/password";
+    const choose = (password: string) =>
+      grace({ method: "POST", url, payload: { password } });
+    assert.equal((await grace(url)).statusCode, 200);
+    assert.equal((await other(url)).statusCode, 401);
+    assert.equal((await choose("too short")).statusCode, 422);
+    assert.equal(await signIn("too short"), false);
+
+    assert.equal((await choose("a long first password")).statusCode, 303);
+    assert.equal(await signIn("a long first password"), true);
+    assert.equal(await signIn("another password"), false);
+    assert.equal((await other("/me")).statusCode, 401, "its session has ended");
+
+    assert.equal((await choose("a long second password")).statusCode, 303);
+    assert.equal(await signIn("a long first password"), false);
+    assert.equal(await signIn("a long second password"), true);
+    assert.equal((await grace("/me")).statusCode, 200);
   } finally {
     await app.close();
   }

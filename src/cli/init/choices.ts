@@ -37,7 +37,11 @@ export function toProviders(text: string): Provider[] {
   const found = names.map((name) => PROVIDERS.find(({ id, module }) => name === module || name === id));
   const wrong = names.filter((_, index) => found[index] === undefined);
   if (wrong.length > 0) throw new ChoiceError(wrong.map(unknownProvider).join("\n"));
-  return [...new Set(found)].filter((provider) => provider !== undefined);
+  const chosen = [...new Set(found)].filter((provider) => provider !== undefined);
+  // Who forgets a password, or is new, proves an address by a mail
+  const isAlone = chosen.some(({ type }) => type === "credentials") &&
+    !chosen.some(({ type }) => type === "email");
+  return isAlone ? [...chosen, PROVIDERS.find(({ module }) => module === "nodemailer")!] : chosen;
 }
 
 function unknownProvider(wrong: string): string {

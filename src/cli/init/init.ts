@@ -1,6 +1,8 @@
 /** `init`: writes a new project. */
-import { basename, resolve } from "node:path";
+import { readFile } from "node:fs/promises";
+import { basename, relative, resolve } from "node:path";
 import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { ChoiceError, type Choices } from "./choices.ts";
 import { filesOf } from "./project.ts";
 import { askForRest, type Given, type Terminal } from "./questions.ts";
@@ -23,10 +25,10 @@ export async function init(options: InitOptions, terminal: Terminal | undefined)
   const ownRuntime = "Deno" in globalThis ? "deno" : "node";
   const choices = await askForRest(given, ownRuntime, terminal);
   await assertEmpty(choices.directory, force);
-  const files = filesOf(choices, nameOf(choices.directory));
+  const files = filesOf(choices, nameOf(choices.directory), await ownPackage(choices));
   return [
     ...await writeFiles(choices.directory, files),
-    ...warnings(choices, ownRuntime),
+    ...warnings(choices),
     ...nextSteps(choices.directory, files.get("README.md")!),
   ].join("\n");
 }
@@ -47,17 +49,29 @@ function nameOf(directory: string): string {
   return name.replace(/^[._-]+|[._-]+$/g, "") || "app";
 }
 
-function warnings({ runtime, providers }: Choices, ownRuntime: string): string[] {
-  const { node } = process.versions;
-  const [major = 0, minor = 0] = node.split(".").map(Number);
-  const isOld = ownRuntime === "node" && (major < 22 || major === 22 && minor < 18);
-  return [
-    ...providers.filter(({ deprecated }) => deprecated)
-      .map(({ module }) => `Auth.js advises against "${module}": docs/providers.md names what replaces it.`),
-    ...runtime === "node" && isOld
-      ? [`The project needs Node >=22.18.0, which runs TypeScript; this is Node ${node}.`]
-      : [],
-  ];
+function warnings({ providers }: Choices): string[] {
+  return providers.filter(({ deprecated }) => deprecated)
+    .map(({ module }) => `Auth.js advises against "${module}": docs/providers.md names what replaces it.`);
+}
+
+/** Where this package is, if not in a registry: a tarball or a checkout. And whether Node needs a loader for TypeScript. */
+async function ownPackage({ directory }: Choices) {
+  const { url } = import.meta;
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const tsx = !("Deno" in globalThis) && (major < 22 || major === 22 && minor < 18);
+  const [, root] = /^(file:.+\/)node_modules\/fastify-authjs\//.exec(url) ?? [];
+  if (root === undefined) {
+    const checkout = /^file:.*(?=\/src\/cli\/)/.exec(url)?.[0];
+    return { tsx, checkout: checkout && toRelative(directory, fileURLToPath(checkout)) };
+  }
+  const lock = await readFile(new URL("node_modules/.package-lock.json", root), "utf8").catch(() => "{}");
+  const { resolved = "" } = JSON.parse(lock).packages?.["node_modules/fastify-authjs"] ?? {};
+  if (!resolved.startsWith("file:")) return { tsx };
+  return { tsx, package: `file:${resolve(fileURLToPath(root), resolved.slice("file:".length))}` };
+}
+
+function toRelative(directory: string, path: string): string {
+  return relative(resolve(directory), path).replaceAll("\\", "/");
 }
 
 /** The steps and the callback URLs that the README of the project has, for a terminal. */

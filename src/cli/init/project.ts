@@ -3,12 +3,16 @@ import { randomBytes } from "node:crypto";
 import { drizzle, sql } from "../schema.ts";
 import type { Choices } from "./choices.ts";
 import { callbackUrl, entryOf, isOAuth, usesSmtp, variablesOf } from "./provider.ts";
-import { TEMPLATES } from "./templates.ts";
+import { TEMPLATES, VERSION } from "./templates.ts";
 
 /** What stands in place of `{{name}}` in templates. Of several values each is a line. */
 type Values = Readonly<Record<string, string | readonly string[]>>;
 
-export function filesOf({ runtime, providers, database }: Choices, name: string): Map<string, string> {
+export function filesOf(
+  { runtime, providers, database }: Choices,
+  name: string,
+  own: { tsx: boolean; package?: string | undefined; checkout?: string | undefined },
+): Map<string, string> {
   const registered = providers.filter(isOAuth);
   const variables = providers.flatMap(variablesOf);
   const flags = new Set<string>([
@@ -17,29 +21,32 @@ export function filesOf({ runtime, providers, database }: Choices, name: string)
     ...providers.map(({ type }) => type),
     ...registered.length > 0 ? ["oauth"] : [],
     ...providers.some(usesSmtp) ? ["smtp"] : [],
-    ...providers.some(({ type, options }) => type === "email" || options) ? ["settings"] : [],
+    ...providers.some((each) => each.options || each.type === "email" && !usesSmtp(each)) ? ["settings"] : [],
+    ...own.tsx ? ["tsx"] : [],
+    ...own.checkout ? ["checkout"] : [],
   ]);
   const values: Values = {
     name,
+    package: own.package ?? VERSION,
+    checkout: own.checkout ?? "",
     imports: providers.map(({ module, factory }) =>
       `import ${factory} from "fastify-authjs/providers/${module}";`
     ),
-    entries: providers.map((provider) => entryOf(provider, flags.has("database"))),
+    entries: providers.map(entryOf),
     ids: providers.map(({ id }) => `"${id}",`),
-    passkey: providers.find(({ type }) => type === "webauthn")?.id ?? "",
     registered: registered.map((provider) => provider.name).join(", "),
     callbacks: registered.map((provider) => `- ${provider.name}: \`${callbackUrl(provider)}\``),
     variables: variables.map(({ name, about, example }) => `\n# ${about}\n${name}=${example}`),
     testVariables: variables.map(({ name, test }) => `${name}=${test}`),
   };
   const random = (bytes: number) => randomBytes(bytes).toString("base64url");
-  const secrets = { secret: random(33), password: random(15) };
-  const own = render(TEMPLATES[".env.example"]!, flags, { ...values, ...secrets });
-  const unset = [...own.matchAll(/^(\w+)=$/gm)].map(([, variable]) => `\`${variable}\``);
+  const secrets = { secret: random(33) };
+  const env = render(TEMPLATES[".env.example"]!, flags, { ...values, ...secrets });
+  const unset = [...env.matchAll(/^(\w+)=$/gm)].map(([, variable]) => `\`${variable}\``);
   if (unset.length > 0) flags.add("unset");
 
-  const files = new Map([[".env", own]]);
-  if (database !== "none") files.set("src/schema.ts", schemaOf(database, flags.has("webauthn")));
+  const files = new Map([[".env", env]]);
+  if (database !== "none") files.set("src/schema.ts", schemaOf(database, [...flags]));
   for (const [path, template] of Object.entries(TEMPLATES)) {
     const text = render(template, flags, { ...values, unset: unset.join(", ") });
     if (text !== "") files.set(pathOf(path, runtime), finished(path, text, runtime));
@@ -47,15 +54,15 @@ export function filesOf({ runtime, providers, database }: Choices, name: string)
   return files;
 }
 
-function schemaOf(database: "libsql" | "postgres", passkeys: boolean): string {
+function schemaOf(database: "libsql" | "postgres", flags: readonly string[]): string {
   const dialect = database === "libsql" ? "sqlite" : "postgres";
-  return `${drizzle(dialect, passkeys)}
+  return `${drizzle(dialect, flags)}
 /**
  * Makes what is not there yet. Later changes are easier with drizzle-kit, which
  * writes the SQL from the tables above.
  */
 export const MIGRATION = \`
-${sql(dialect, passkeys)}
+${sql(dialect, flags)}
 \`;
 `;
 }
@@ -102,7 +109,7 @@ function filled(line: string, holds: (condition: string) => boolean, values: Val
   if (typeof listed === "object") return listed.map((text) => text.replace(/^(?=.)/gm, indent));
   return [
     line.replace(
-      /\{\{(\w+)(?:\?(.*?))?\}\}/g,
+      /\{\{(!?\w+)(?:\?(.*?))?\}\}/g,
       (_, name, text) => text === undefined ? values[name] ?? "" : holds(name) ? text : "",
     ),
   ];

@@ -20,9 +20,9 @@ export function isOAuth({ type }: Provider): boolean {
   return type === "oauth" || type === "oidc";
 }
 
-/** Whether it needs tables: for links that were mailed, or for passkeys. */
+/** Whether it needs tables: for links that were mailed, for passkeys, or for passwords. */
 export function needsDatabase({ type }: Provider): boolean {
-  return type === "email" || type === "webauthn";
+  return type === "email" || type === "webauthn" || type === "credentials";
 }
 
 /** Whether it sends mail through an SMTP server, with `nodemailer`. */
@@ -74,15 +74,15 @@ function variableOf({ id }: Provider, setting: string): string {
 }
 
 /** Its entry in `providers`, with what Auth.js does not find in the environment itself. */
-export function entryOf(provider: Provider, hasDatabase: boolean): string {
+export function entryOf(provider: Provider): string {
   const { factory, type, options = [] } = provider;
-  if (type === "credentials") return hasDatabase ? PASSWORD : PASSWORD.replace("database, ", "");
+  if (type === "credentials") return PASSWORD;
+  if (usesSmtp(provider)) return `${factory}(mailSettings()),`;
   if (type === "webauthn") {
     return `// Users who are signed in add a passkey, and no others
 ${factory}({ getUserInfo: () => Promise.resolve(null) }),`;
   }
   const members = [
-    usesSmtp(provider) && `server: setting("EMAIL_SERVER"),`,
     type === "email" && `from: setting("EMAIL_FROM"),`,
     ...options.map((option) => `${option}: setting("${variableOf(provider, option)}"),`),
   ].filter((member) => member !== false);

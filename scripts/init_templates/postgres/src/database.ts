@@ -1,9 +1,11 @@
 //? postgres
 import { DrizzleAdapter } from "@auth/drizzle-adapter";
-import { lt } from "drizzle-orm";
+//| import { eq, lt } from "drizzle-orm"; //? credentials
+import { lt } from "drizzle-orm"; //? !credentials
 import { drizzle } from "drizzle-orm/node-postgres";
 import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
 import pg from "pg";
+import { withSessionList } from "fastify-authjs/adapters"; //? credentials
 import {
   accounts,
   authenticators, //? webauthn
@@ -38,7 +40,15 @@ export function toDatabase(
   });
   return {
     orm,
-    adapter,
+    adapter, //? !credentials
+    //? credentials
+//|     // So that a new password ends the sessions of the old one
+//|     adapter: withSessionList(
+//|       adapter,
+//|       (userId) =>
+//|         orm.select().from(sessions).where(eq(sessions.userId, userId)),
+//|     ),
+    //? end
     /** Deletes what has expired. */
     async prune() {
       const now = new Date();
