@@ -9,7 +9,7 @@ import { run } from "./process.ts";
 /** Arguments of `init` that together have every template, by the name of the project. */
 const PROJECTS: Readonly<Record<string, readonly string[]>> = {
   plain: ["--providers", "github,keycloak"],
-  libsql: ["--providers", "passkey,credentials,nodemailer,google", "--database", "libsql"],
+  libsql: ["--providers", "passkey,credentials,google", "--database", "libsql"],
   postgres: ["--providers", "webauthn,credentials,resend,notion", "--database", "postgres"],
 };
 
