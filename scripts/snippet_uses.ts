@@ -6,6 +6,7 @@ import type { FastifyInstance } from "fastify";
 import type { FastifyAuthConfig } from "fastify-authjs";
 import { signedIn } from "fastify-authjs/testing";
 import assert from "node:assert/strict";
+import { type TOTP, URI } from "otpauth";
 import { Client } from "../tests/support/client.ts";
 
 /** Uses the server of a snippet, which may have exports. It throws where an answer is not the promised one. */
@@ -14,6 +15,19 @@ export type Use = (app: FastifyInstance, snippet: { config?: FastifyAuthConfig }
 /** The uses of the complete snippets, by page. */
 export const USES: Readonly<Record<string, readonly Use[]>> = {
   "README.md": [guardsMe],
+  "docs/captcha.md": [async (app) => {
+    const fields = { email: "ada@example.com", password: "lovelace" };
+    for (const [answer, name] of [["failed", undefined], ["passed", "Ada"]]) {
+      const browser = new Client(app);
+      const filled = { ...fields, "cf-turnstile-response": answer! };
+      await browser.post("/login", filled, { origin: "http://localhost" });
+      assert.equal((await browser.get("/auth/session")).json()?.user.name, name);
+    }
+    const direct = new Client(app);
+    await direct.signIn(fields);
+    assert.equal((await direct.get("/auth/session")).json(), null);
+    assert.match((await app.inject("/login")).body, /cf-turnstile/);
+  }],
   "docs/create-auth.md": [async (app) => {
     const browser = await signedInWithGitHub(app);
     assert.match((await browser.get("/me")).body, /^[\w-]{36}$/);
@@ -106,6 +120,28 @@ export const USES: Readonly<Record<string, readonly Use[]>> = {
     const form = { csrfToken: await browser.csrfToken() };
     assert.equal((await browser.post("/auth/signin/github", form, fromElsewhere)).statusCode, 403);
   }],
+  "docs/totp.md": [async (app) => {
+    const password = { email: "ada@example.com", password: "lovelace" };
+    const browser = new Client(app);
+    const isSignedIn = async () => (await browser.get("/auth/session")).json() !== null;
+    await browser.signIn(password);
+    const refused = await browser.get("/payments");
+    assert.deepEqual([refused.statusCode, refused.json().code], [401, "FST_AUTHJS_STEP_UP_REQUIRED"]);
+    const totp = URI.parse((await browser.request("POST", "/totp", { json: {} })).json().uri) as TOTP;
+    const enrol = async (code: string) =>
+      (await browser.request("PUT", "/totp", { json: { code } })).statusCode;
+    const code = totp.generate();
+    assert.equal(await enrol(code === "000000" ? "000001" : "000000"), 422);
+    assert.equal(await enrol(code), 204);
+    assert.equal(await isSignedIn(), false);
+    for (const used of ["", code]) {
+      await browser.signIn({ ...password, code: used });
+      assert.equal(await isSignedIn(), false);
+    }
+    await browser.signIn({ ...password, code: totp.generate({ timestamp: Date.now() + 30_000 }) });
+    assert.deepEqual((await browser.get("/payments")).json(), []);
+    assert.equal((await browser.request("POST", "/totp", { json: {} })).statusCode, 409);
+  }],
   "docs/tenants.md": [async (app) => {
     for (const name of ["acme", "umbrella"]) {
       const location = await startOfSignIn(new Client(app, { host: `${name}.app.example` }), "keycloak");
@@ -165,10 +201,11 @@ async function startOfSignIn(
 
 /** Has `fetch` answer as GitHub does, and as an OpenID Provider whose discovery document is asked for. */
 export function answerAsProviders(): void {
-  globalThis.fetch = (input) => {
+  globalThis.fetch = (input, init) => {
     const { origin, pathname, href } = new URL(input instanceof Request ? input.url : input);
     const answer: unknown = {
       "/login/oauth/access_token": { access_token: "token", token_type: "bearer", scope: "read:user" },
+      "/turnstile/v0/siteverify": { success: /response=passed/.test(String(init?.body)) },
       "/user": { id: 7, login: "ada", name: "Ada", email: "ada@example.com", avatar_url: null },
     }[pathname];
     if (answer !== undefined) return Promise.resolve(Response.json(answer));
