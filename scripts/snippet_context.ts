@@ -23,6 +23,7 @@ declare global {
   const refreshWhenExpired: NonNullable<NonNullable<FastifyAuthConfig["callbacks"]>["jwt"]>;
   const loginPage: (problem: string) => string;
   const deleteUser: (id: string | undefined) => Promise<void>;
+  const ordersOf: (userId: string | undefined) => Promise<object[]>;
   const readCalendar: (accessToken: string) => Promise<object>;
   const passwordMatches: (userId: string, password: string) => Promise<boolean>;
   const adapter: Required<Adapter>;
