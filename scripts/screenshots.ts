@@ -1,6 +1,7 @@
 /**
- * Takes the pictures of the built-in pages in `docs/images/`: of the demo, in light, dark, on a phone, and in a language
- * that is written from the right. It needs Chromium, like the tests, and fails if elements overlap.
+ * Takes the pictures of the built-in pages in `docs/images/`: of the demo and its mail, in light,
+ * dark, on a phone, and in a language that is written from the right. It needs Chromium, like the tests, and fails if
+ * elements overlap.
  *
  * @module
  */
@@ -13,6 +14,8 @@ const IMAGES = new URL("../docs/images/", import.meta.url);
 
 const DESKTOP = { width: 1000, height: 960 };
 const PHONE = { width: 390, height: 844 };
+const MAIL = { width: 640, height: 620 };
+const SMALL = { width: 360, height: 730 };
 
 interface Picture {
   readonly file: string;
@@ -52,12 +55,10 @@ const PICTURES: readonly Picture[] = [
     path: "/auth/signin",
     viewport: PHONE,
     colorScheme: "light",
-    async prepare(page) {
-      await page.getByLabel("User name or e-mail address").fill("ada@example.com");
-      await page.getByRole("button", { name: "E-mail me a sign-in link" }).click();
-      await page.getByRole("heading", { name: "Check your e-mail" }).waitFor();
-    },
+    prepare: askForMail,
   },
+  { file: "mail.png", path: "/auth/signin", viewport: MAIL, colorScheme: "light", prepare: openMail },
+  { file: "mail-phone.png", path: "/auth/signin", viewport: SMALL, colorScheme: "dark", prepare: openMail },
   { file: "passkey-offer.png", path: "/auth/signin", viewport: PHONE, colorScheme: "light", prepare: signIn },
   {
     file: "signed-in.png",
@@ -83,6 +84,20 @@ async function signIn(page: Page, next?: string): Promise<void> {
   if (next !== undefined) await page.goto(new URL(next, page.url()).href, { waitUntil: "networkidle" });
 }
 
+async function askForMail(page: Page): Promise<void> {
+  await page.getByLabel("User name or e-mail address").fill("ada@example.com");
+  await page.getByRole("button", { name: "E-mail me a sign-in link" }).click();
+  await page.getByRole("heading", { name: "Check your e-mail" }).waitFor();
+}
+
+/** As a mail program shows it: the demo has a frame for it, without scripts. */
+async function openMail(page: Page): Promise<void> {
+  await askForMail(page);
+  await page.goto(new URL("/inbox", page.url()).href);
+  const message = await page.locator("main a").first().getAttribute("href");
+  await page.goto(new URL(`${message}/html`, page.url()).href, { waitUntil: "networkidle" });
+}
+
 async function sendPassword(page: Page, password: string): Promise<void> {
   await page.getByLabel("User name").fill("ada");
   await page.getByLabel("Password", { exact: true }).fill(password);
@@ -98,11 +113,12 @@ await withDemo(async ({ origin }) => {
       if (name) await page.context().addCookies([{ name: `authjs.${name}`, value, url: origin }]);
       await page.goto(origin + path, { waitUntil: "networkidle" });
       await prepare?.(page);
-      // The port differs each time.
+      // The port and the token differ each time.
       await page.evaluate(`
-        for (const element of document.querySelectorAll("main *")) {
+        for (const element of document.querySelectorAll("body *")) {
           for (const node of element.childNodes) {
-            if (node.nodeType === 3) node.data = node.data.replaceAll(location.host, "app.example");
+            if (node.nodeType !== 3) continue;
+            node.data = node.data.replace(/localhost(:|%3A)\\d+/g, "app.example").replace(/token=\\w+/, "token=4f1d…");
           }
         }
       `);

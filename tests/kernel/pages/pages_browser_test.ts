@@ -246,7 +246,7 @@ browserTest("in a browser another click on the passkey button begins anew", asyn
   let requests = 0;
   // The server holds the options of the second click, until those of the third have come: the browser may have the
   // challenge of either. An interception in the browser would not do. A request may hang if it begins while one ends.
-  await using app = await listeningApp(pagesConfig({ providers: [PASSKEY] }), (app) => {
+  await using app = await listeningApp(pagesConfig({ providers: [PASSKEY, ...BUTTONS, EMAIL] }), (app) => {
     app.addHook("onSend", async ({ url }) => {
       if (!url.includes("/webauthn-options/") || ++requests !== 2) return;
       asked.resolve();
@@ -273,6 +273,10 @@ browserTest("in a browser another click on the passkey button begins anew", asyn
   await page.evaluate(`fetch("/auth/providers").then((answer) => answer.text())`);
   assertEquals(await page.evaluate("dialogues"), 2);
   assertEquals(await page.getByRole("status").textContent(), "Follow the steps that your browser shows.");
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 800 });
+    assertEquals(await overlapsOf(page), []);
+  }
 }, { bypassCSP: true }); // for `waitForFunction()`
 
 /** Node 20 has no `Promise.withResolvers()`. */
