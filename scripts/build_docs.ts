@@ -8,7 +8,7 @@
  * VitePress comes from npm by `scripts/site/package-lock.json`, with the first build and when that file changes.
  */
 import { readdir } from "node:fs/promises";
-import { otherSources, pageName } from "./site_pages.ts";
+import { indexForAgents, otherSources, pageName } from "./site_pages.ts";
 
 const root = new URL("../", import.meta.url);
 const site = new URL("scripts/site/", root);
@@ -65,14 +65,30 @@ async function collectPages(): Promise<void> {
   }
   for (const source of otherSources) await copy(source, pageName(source)!);
   await copy("scripts/site/index.md", "index.md");
+  // VitePress leaves these as they are.
+  await copy("examples/demo/public/icon.svg", "public/icon.svg");
+  await copy("docs/images/demo.png", "public/sign-in.png");
+}
+
+/** Writes `llms.txt` (llmstxt.org) for coding agents, and each page as Markdown beside its HTML. */
+async function writeForAgents(): Promise<void> {
+  const names = (await readdir(pages, { recursive: true })).map((name) => name.replaceAll("\\", "/"))
+    .filter((name) => name.endsWith(".md") && name !== "index.md");
+  const texts = await Promise.all(
+    names.map(async (name) => ({ name, text: await Deno.readTextFile(new URL(name, pages)) })),
+  );
+  for (const { name, text } of texts) await Deno.writeTextFile(new URL(name, dist), text);
+  await Deno.writeTextFile(new URL("llms.txt", dist), indexForAgents(texts, SITE.pathname));
 }
 
 async function copy(source: string, name: string): Promise<void> {
   const target = new URL(name, pages);
   await Deno.mkdir(new URL("./", target), { recursive: true });
   if (!name.endsWith(".md")) return await Deno.copyFile(new URL(source, root), target);
-  const text = await Deno.readTextFile(new URL(source, root));
-  await Deno.writeTextFile(target, withoutBadges(text));
+  const text = withoutBadges(await Deno.readTextFile(new URL(source, root)));
+  // Its file has another name.
+  const isOther = otherSources.includes(source) && !text.startsWith("---\n");
+  await Deno.writeTextFile(target, isOther ? `---\neditLink: false\n---\n\n${text}` : text);
 }
 
 /** Badges are images of other hosts. */
@@ -132,7 +148,13 @@ async function checkInBrowser(): Promise<void> {
     return console.warn(`The search was not tried, for want of a browser (${browser})`);
   }
   const { siteFaults } = await import("./check_site_in_browser.ts");
-  const faults = await siteFaults(dist, ["index.html", "overview.html", "pages.html"]);
+  const faults = await siteFaults(dist, [
+    "index.html",
+    "overview.html",
+    "pages.html",
+    "options.html",
+    "guards.html",
+  ]);
   for (const fault of faults) console.error(fault);
   if (faults.length > 0) Deno.exit(1);
 }
@@ -142,6 +164,7 @@ async function main(): Promise<void> {
   await collectPages();
   const options = Deno.args.filter((argument) => argument !== "--check");
   await run("npx", ["--no-install", "vitepress", "build", ...options]);
+  await writeForAgents();
   const faults = [...await foreignRequests(), ...await brokenLinks()];
   for (const fault of faults) console.error(fault);
   if (faults.length > 0) Deno.exit(1);

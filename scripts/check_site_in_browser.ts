@@ -4,8 +4,15 @@ import Fastify from "fastify";
 import type { Page } from "playwright-core";
 import { launchBrowser } from "../tests/support/browser.ts";
 
-/** A word of the site, and the page that the search has to find for it. */
-const SEARCH = { word: "trustedOrigins", page: "options.html#trustedorigins" };
+/** Words, and the page that the search has to find for them. */
+const SEARCHES = [
+  { word: "trustedOrigins", page: "options.html#trustedorigins" },
+  { word: "remember me", page: "session-lifetime.html#remember-me" },
+  { word: "http 429", page: "FST_AUTHJS_TOO_MANY_REQUESTS.html" },
+];
+
+/** The width of a small phone. */
+const PHONE = { width: 360, height: 740 };
 
 /**
  * Checks the site in a browser.
@@ -29,8 +36,14 @@ export async function siteFaults(dist: URL, pages: readonly string[]): Promise<s
       }
     });
     page.on("pageerror", (error) => faults.push(`${current} has an error: ${error.message}`));
-    for (current of pages) await page.goto(`${site}/${current}`, { waitUntil: "networkidle" });
-    faults.push(...await searchFaults(page, site));
+    for (current of pages) {
+      await page.setViewportSize(PHONE);
+      await page.goto(`${site}/${current}`, { waitUntil: "networkidle" });
+      const width = await page.evaluate("document.documentElement.scrollWidth");
+      if (Number(width) > PHONE.width) faults.push(`${current} is ${width} pixels wide on a phone`);
+    }
+    await page.setViewportSize({ width: 1280, height: 900 });
+    for (const search of SEARCHES) faults.push(...await searchFaults(page, site, search));
   } finally {
     await browser.close();
     await app.close();
@@ -38,13 +51,17 @@ export async function siteFaults(dist: URL, pages: readonly string[]): Promise<s
   return faults;
 }
 
-async function searchFaults(page: Page, site: string): Promise<string[]> {
+async function searchFaults(
+  page: Page,
+  site: string,
+  { word, page: wanted }: { word: string; page: string },
+): Promise<string[]> {
   await page.goto(`${site}/index.html`);
   await page.locator(".VPNavBarSearch button").first().click();
-  await page.locator(".VPLocalSearchBox input").fill(SEARCH.word);
-  const found = page.locator(`.VPLocalSearchBox a[href$="${SEARCH.page}"]`);
+  await page.locator(".VPLocalSearchBox input").fill(word);
+  const found = page.locator(`.VPLocalSearchBox a[href*="${wanted}"]`);
   return await found.first().waitFor({ timeout: 120_000 }).then(
     () => [],
-    () => [`the search for ${SEARCH.word} does not find ${SEARCH.page}`],
+    () => [`the search for ${word} does not find ${wanted}`],
   );
 }

@@ -106,3 +106,39 @@ function titleOf({ name, text }: PageText): string {
   if (name === "overview.md") return "Overview";
   return text.match(/^# (.*)$/m)?.[1]?.replaceAll("`", "") ?? name;
 }
+
+/** The first sentence of a page, without marks. */
+function summaryOf(text: string): string {
+  const body = text.replace(/^---\n[\s\S]*?\n---\n/, "").replace(/```[\s\S]*?```/g, "");
+  const paragraph = body.split(/\n{2,}/).find((part) => /^[A-Z`]/.test(part.trim())) ?? "";
+  const plain = paragraph.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll(/[`*\n]/g, " ").replace(
+    / +/g,
+    " ",
+  );
+  return /^.*?[.:](?= |$)/.exec(plain.trim())?.[0].replace(/:$/, ".") ?? "";
+}
+
+/**
+ * `llms.txt`: what this is, and every page with its first sentence.
+ *
+ * @param base The path of the site, such as `/`.
+ */
+export function indexForAgents(pages: readonly PageText[], base: string): string {
+  const summaries = new Map(
+    pages.map(({ name, text }) => [`/${name.replace(/\.md$/, "")}`, summaryOf(text)]),
+  );
+  const groups = sidebar(pages).map(({ text, items }) => {
+    const lines = items.map((item) =>
+      `- [${item.text}](${base}${item.link.slice(1)}.md): ${summaries.get(item.link)}`
+    );
+    return `## ${text}\n\n${lines.join("\n")}\n`;
+  });
+  return `# fastify-authjs
+
+> Auth.js (@auth/core) for Fastify 5: one registration adds every auth route, \`auth.getSession(request)\` reads the
+> session, \`auth.requireSession()\` and \`config.auth\` guard routes. Node 20 and later, Deno, Bun; TypeScript.
+
+Start with [coding agents](${base}coding-agents.md): the shortest right way for each task.
+
+${groups.join("\n")}`;
+}

@@ -1,5 +1,5 @@
-import { assertEquals } from "@std/assert";
-import { pageName, sidebar, sourceOf } from "../../scripts/site_pages.ts";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { indexForAgents, pageName, sidebar, sourceOf } from "../../scripts/site_pages.ts";
 
 Deno.test("the sidebar: a page is in the group of its front matter, in its order", () => {
   const groups = sidebar([
@@ -35,4 +35,19 @@ Deno.test("the site: pages are those of docs/ and a few files beside it, and eac
   assertEquals(pageName("README.md"), "overview.md");
   assertEquals(pageName("examples/nginx/nginx.conf"), undefined);
   assertEquals(["guards.md", "overview.md"].map(sourceOf), ["docs/guards.md", "README.md"]);
+});
+
+Deno.test("the site: llms.txt names each page with its first sentence, and leads to its Markdown", () => {
+  const text = indexForAgents([
+    {
+      name: "guards.md",
+      text:
+        "---\ngroup: Protecting routes\norder: 2\n---\n\n# Guards\n\n```ts\nx;\n```\n\nA guard lets [users](a.md) pass. More.\n",
+    },
+    { name: "index.md", text: "---\nlayout: home\n---\n" },
+  ], "/path/");
+  assertStringIncludes(
+    text,
+    "## Protecting routes\n\n- [Guards](/path/guards.md): A guard lets users pass.\n",
+  );
 });

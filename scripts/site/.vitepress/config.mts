@@ -29,6 +29,9 @@ function siteLink(href: string, page: string): string {
   return hash === undefined ? address : `${address}#${hash}`;
 }
 
+/** Where the site is published. */
+const ADDRESS = "https://fastify-authjs.github.io/fastify-authjs/";
+
 export default defineConfig({
   title: "fastify-authjs",
   description:
@@ -37,7 +40,17 @@ export default defineConfig({
   srcDir: "pages",
   outDir: "dist",
   ignoreDeadLinks: "localhostLinks",
-  head: [["meta", { name: "referrer", content: "same-origin" }]],
+  head: [
+    ["meta", { name: "referrer", content: "same-origin" }],
+    ["link", { rel: "icon", type: "image/svg+xml", href: "/icon.svg" }],
+    ["meta", { property: "og:type", content: "website" }],
+    ["meta", { property: "og:image", content: `${ADDRESS}sign-in.png` }],
+  ],
+  transformHead: ({ title, description }) => [
+    ["meta", { property: "og:title", content: title }],
+    ["meta", { property: "og:description", content: description }],
+  ],
+  sitemap: { hostname: ADDRESS },
   markdown: {
     anchor: { slugify: slug },
     config: (markdown) => {
@@ -55,6 +68,7 @@ export default defineConfig({
     search: { provider: "local" },
     sidebar: sidebar(readPages()),
     outline: [2, 3],
+    editLink: { pattern: "https://github.com/fastify-authjs/fastify-authjs/edit/main/docs/:path" },
     nav: [
       { text: "Options", link: "/options" },
       { text: "API", link: "/reference/index.html", target: "_self" },
