@@ -1,5 +1,5 @@
 /** After another sign-in a page offers to add a passkey. */
-import { assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertFalse, assertStringIncludes } from "@std/assert";
 import type { Adapter } from "@auth/core/adapters";
 import type { FastifyAuthConfig } from "fastify-authjs";
 import Credentials from "fastify-authjs/providers/credentials";
@@ -70,6 +70,17 @@ browserTest("a passkey that is not wanted is not offered again", async (page) =>
   });
 });
 
+browserTest("a browser that has no passkeys goes on", async (page) => {
+  const { config } = offerConfig();
+  await page.addInitScript("delete globalThis.PublicKeyCredential");
+  await withSite(config, async ({ origin }) => {
+    const offered = page.waitForResponse((answer) => answer.url().includes("offer=passkey"));
+    await signIn(page, origin);
+    await offered;
+    await page.waitForURL(`${origin}/?done`);
+  });
+});
+
 browserTest("without JavaScript the offer has a way on", async (page) => {
   const { config } = offerConfig();
   await withSite(config, async ({ origin }) => {
@@ -78,6 +89,18 @@ browserTest("without JavaScript the offer has a way on", async (page) => {
     await page.waitForURL(`${origin}/?done`);
   });
 }, { javaScriptEnabled: false });
+
+Deno.test("the offer leads to no other origin", async () => {
+  const { config } = offerConfig();
+  await using app = await testApp(config);
+  const client = new Client(app);
+  await client.signIn(FORM);
+  const { body } = await client.get("/auth/signin?offer=passkey&callbackUrl=https%3A%2F%2Fevil.example");
+  assertStringIncludes(body, "Sign in faster next time");
+  const [, main = ""] = /<main([^]*)<\/main>/.exec(body) ?? [];
+  assertStringIncludes(main, 'href="http://localhost');
+  assertFalse(main.includes("evil"), main);
+});
 
 const OFFER = "http://localhost/auth/signin?offer=passkey&callbackUrl=http%3A%2F%2Flocalhost%2Fhome";
 const FORM = { username: "ada", password: "open", callbackUrl: "/home" };

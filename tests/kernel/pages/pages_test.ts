@@ -1,7 +1,14 @@
 /**
  * The built-in pages, without a browser: their HTML, headers and files.
  */
-import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertNotEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import helmet from "@fastify/helmet";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { FastifyAuth, FastifyAuthError } from "fastify-authjs";
@@ -180,6 +187,17 @@ Deno.test("the forms carry the CSRF token and the callback URL, and work as they
   const signedOut = await client.post("/auth/signout", fieldsOf(page.body, "/auth/signout"), BROWSER);
   assertEquals(signedOut.statusCode, 302);
   assertEquals((await client.get("/me")).json(), { session: null });
+});
+
+Deno.test("a user name, a mailed link and a passkey have one field, which is written from the left", async () => {
+  await using app = await testApp(pagesConfig());
+  const { body } = await open(app, "/signin?ui_locales=ar");
+  const fields = [...body.matchAll(/<input (?!type="hidden")[^>]*name="(?:username|email)"[^>]*>/g)];
+  assertEquals(fields.length, 1, body);
+  for (const attribute of ['name="username"', 'autocomplete="username webauthn"', 'dir="ltr"']) {
+    assertStringIncludes(fields[0]![0], attribute);
+  }
+  assertStringIncludes(body, 'formaction="/auth/signin/nodemailer"');
 });
 
 Deno.test("a form of ours gets a page that leads on: browsers apply form-action to every redirect", async () => {
