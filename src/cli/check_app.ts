@@ -1,13 +1,16 @@
 /** Checks the set-up of an application by loading it. */
+import process from "node:process";
+import type { AuthInstance } from "../instance/auth_instance.ts";
 import { type Report, reportOf } from "../instance/boot_report.ts";
 import { mountedIn } from "../instance/mount.ts";
 import { discoveryRedirect } from "../provider/discovery.ts";
 import { discoveryUrl, isDiscovered, type ProviderSummary } from "../provider/summary.ts";
 import { variableOf } from "../provider/settings.ts";
-import { about, type Finding, NO_PROVIDER, reasonOf } from "./findings.ts";
+import { about, type Finding, isLoopback, NO_PROVIDER, reasonOf } from "./findings.ts";
 import { loadApp } from "./load_app.ts";
-import { newVisitor } from "./visitor.ts";
+import { newVisitor, type Visit } from "./visitor.ts";
 
+const database = about("database");
 const mount = about("mount");
 const provider = about("provider");
 
@@ -27,12 +30,14 @@ export async function checkApp(
   const { apps, failure, close } = await loadApp(file, timeout ?? 30_000);
   try {
     if (failure !== undefined) return { findings: [explain(failure)], text: "" };
-    const reports = apps.flatMap(mountedIn).map(({ mountPath, auth, paths }) =>
+    const mounts = apps.flatMap(mountedIn);
+    const reports = mounts.map(({ mountPath, auth, paths }) =>
       reportOf(auth, auth === undefined ? mountPath : paths.get(auth)!.mount)
     );
     if (reports.length === 0) return { findings: [mount.error(NOT_MOUNTED)], text: "" };
     const findings = await Promise.all(reports.map((report) => checkReport(report, offline, timeout)));
-    return { findings: findings.flat(), text: reports.map(({ table }) => table).join("\n\n") };
+    const own = await Promise.all(mounts.map(({ auth }) => auth ? checkInstance(auth) : []));
+    return { findings: [...findings, ...own].flat(), text: reports.map(({ table }) => table).join("\n\n") };
   } finally {
     await close();
   }
@@ -56,6 +61,40 @@ async function checkReport(
     ...providers.length === 0 ? [provider.warning(NO_PROVIDER)] : [],
   ];
 }
+
+/** What a boot does not look at: the public address, and the tables. */
+async function checkInstance(auth: AuthInstance): Promise<Finding[]> {
+  const { origin, core: { adapter }, providers } = auth.config;
+  const { protocol = "", hostname = "" } = origin === undefined ? {} : new URL(origin.href);
+  const isOpen = process.env.NODE_ENV === "production" && protocol === "http:" && !isLoopback(hostname);
+  const address = isOpen ? [about("origin").error(`${origin!.href} ${NO_TLS}`)] : [];
+  if (!adapter) return address;
+  const types = [...providers.values()].map(({ type }) => type);
+  const probes: Record<string, (() => unknown) | false | undefined> = {
+    getUserByEmail: () => adapter.getUserByEmail?.("doctor@doctor.invalid"),
+    getUserByAccount: () => adapter.getUserByAccount?.({ provider: "doctor", providerAccountId: "doctor" }),
+    getSessionAndUser: auth.settings(origin?.secure ?? false).strategy === "database" &&
+      (() => adapter.getSessionAndUser?.("doctor")),
+    useVerificationToken: types.includes("email") &&
+      (() => adapter.useVerificationToken?.({ identifier: "doctor@doctor.invalid", token: "doctor" })),
+    getAuthenticator: types.includes("webauthn") && (() => adapter.getAuthenticator?.("doctor")),
+  };
+  const findings = Object.entries(probes).map(async ([name, probe]) => {
+    try {
+      if (probe) await probe();
+      return [];
+    } catch (cause) {
+      return [database.error(`${name}() of the adapter fails: ${reasonOf(cause)}. ${TABLES}`)];
+    }
+  });
+  const failed = (await Promise.all(findings)).flat();
+  return [...address, ...failed.length > 0 ? failed : [database.ok(READ)]];
+}
+
+const NO_TLS = "has no TLS, so cookies are sent in clear: set AUTH_URL (or `origin`) to the https address.";
+const TABLES = "`fastify-authjs schema` prints the tables with their columns.";
+const READ =
+  "The adapter finds the tables and the columns that it reads; those that it writes alone are not seen.";
 
 const PER_REQUEST =
   "A function chooses the configuration of each request, so the settings of tenants are not " +
@@ -82,11 +121,30 @@ async function checkDiscovery(
     if (typeof found !== "string") return [provider.error(`${what} names no issuer. ${hint}`)];
     // Providers of many tenants have a placeholder, as `{tenantid}`.
     const isSame = found.includes("{") || found.replace(/\/$/, "") === issuer.replace(/\/$/, "");
-    return isSame
-      ? [provider.ok(`"${id}" has its discovery document at ${url}.`)]
-      : [provider.warning(`${what} is that of the issuer ${found}. Set \`issuer\` (or ${variable}) to it.`)];
+    const keys = await checkKeys(id, json, visit);
+    return isSame ? [provider.ok(`"${id}" has its discovery document at ${url}.`), ...keys] : [
+      ...keys,
+      provider.warning(`${what} is that of the issuer ${found}. Set \`issuer\` (or ${variable}) to it.`),
+    ];
   } catch (cause) {
     return [provider.error(`${what} cannot be had: ${reasonOf(cause)}. ${hint}`)];
+  }
+}
+
+/** The keys that ID tokens are verified with. */
+async function checkKeys(id: string, document: unknown, visit: Visit): Promise<Finding[]> {
+  const { jwks_uri: url } = Object(document) as { jwks_uri?: unknown };
+  if (typeof url !== "string") return [];
+  const what = `The keys of "${id}", ${url},`;
+  try {
+    const { status, json } = await visit(url);
+    const { keys } = Object(json) as { keys?: unknown };
+    if (status === 200 && Array.isArray(keys) && keys.length > 0) return [];
+    return [provider.error(`${what} are answered with ${status}${status === 200 ? " and no key" : ""}.`)];
+  } catch (cause) {
+    return [
+      provider.error(`${what} cannot be had: ${reasonOf(cause)}. Check that this machine can reach them.`),
+    ];
   }
 }
 

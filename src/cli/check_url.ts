@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import type { SetCookie } from "cookie";
 import { variableOf } from "../provider/settings.ts";
-import { about, type Finding, NO_PROVIDER, reasonOf } from "./findings.ts";
+import { about, type Finding, isLoopback, NO_PROVIDER, reasonOf } from "./findings.ts";
 import { explainNoList } from "./unreached.ts";
 import { newVisitor, type Reply, type Visit } from "./visitor.ts";
 
@@ -24,6 +24,8 @@ interface Deployment {
   readonly another: () => Visit;
   /** One without the password of HTTP, for addresses without TLS. */
   readonly withoutPassword: Visit;
+  readonly offline: boolean;
+  readonly timeout: number;
 }
 
 type Findings = AsyncGenerator<Finding, void>;
@@ -41,12 +43,13 @@ const IN_LOG = "the reason is in the log of the application";
 
 /**
  * Checks a deployment. It asks for pages, and begins a sign-in with each provider of OAuth or OpenID Connect
- * without following it; it signs in no user.
+ * and looks whether that refuses the callback URL; it signs in no user.
  *
  * @param address Its origin, with the path of the auth routes if that is not `/auth`.
+ * @param offline Whether providers are left alone.
  * @param timeout How long a request may take, in milliseconds.
  */
-export async function checkUrl(address: URL, timeout = 10_000): Promise<Finding[]> {
+export async function checkUrl(address: URL, offline = false, timeout = 10_000): Promise<Finding[]> {
   const { origin, username, password } = address;
   const base = `${origin}${address.pathname.replace(/\/+$/, "") || "/auth"}`;
   const user = username || password ? `${decodeURIComponent(username)}:${decodeURIComponent(password)}` : "";
@@ -62,7 +65,8 @@ export async function checkUrl(address: URL, timeout = 10_000): Promise<Finding[
     return [reach.error(`${base}/providers ${explainNoList(listed, base, user !== "")}`)];
   }
   const isTls = origin.startsWith("https:");
-  const deployment = { origin, isTls, base, providers, visit, another, withoutPassword: newVisitor(timeout) };
+  const withoutPassword = newVisitor(timeout);
+  const deployment = { origin, isTls, base, providers, visit, another, withoutPassword, offline, timeout };
   const findings: Finding[] = [reach.ok(`${base} has the auth routes.`)];
   for (const check of CHECKS) {
     try {
@@ -117,10 +121,6 @@ async function* checkTls({ origin, isTls, base, visit, withoutPassword }: Deploy
   } else yield tls.warning(`${url} is served without TLS: redirect http to https.`);
 }
 
-function isLoopback(hostname: string): boolean {
-  return /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
-}
-
 async function* checkOrigin({ origin, base, providers }: Deployment): Findings {
   const wrong = providers.find(({ callbackUrl }) => !callbackUrl.startsWith(`${base}/callback/`));
   if (wrong !== undefined) yield about("origin").error(explainOrigin(wrong.callbackUrl, origin, base));
@@ -133,6 +133,11 @@ async function* checkOrigin({ origin, base, providers }: Deployment): Findings {
   }
 }
 
+/** What `AUTH_URL` is: with the path that users see, unless that is the default. */
+function publicAddress(origin: string, base: string): string {
+  return base === `${origin}/auth` ? origin : base;
+}
+
 /** Why URLs of the deployment lead elsewhere, and what to change. */
 function explainOrigin(made: string, origin: string, base: string): string {
   const theirs = URL.canParse(made) ? new URL(made) : undefined;
@@ -143,7 +148,9 @@ function explainOrigin(made: string, origin: string, base: string): string {
   const lost = origin === `https://${theirs?.host}`
     ? "the proxy has TLS, and the application does not know it. "
     : "the application does not know the address that users type. ";
-  return `${what}${lost}Set AUTH_URL=${origin}, or \`trustProxy\` of Fastify to the address ` +
+  return `${what}${lost}Set AUTH_URL=${
+    publicAddress(origin, base)
+  }, or \`trustProxy\` of Fastify to the address ` +
     "of your proxy, and have the proxy send X-Forwarded-Proto and X-Forwarded-Host.";
 }
 
@@ -171,7 +178,9 @@ async function* checkForwarded({ origin, isTls, base, providers, visit }: Deploy
   // On the developer's machine there is no proxy yet.
   yield about("proxy")[isLoopback(new URL(origin).hostname) ? "warning" : "error"](
     `The ${header} header of any client decides the public origin, so that links and callback URLs can be made ` +
-      `to lead elsewhere. Set AUTH_URL=${origin}, or have the proxy set that header itself; without a proxy ` +
+      `to lead elsewhere. Set AUTH_URL=${
+        publicAddress(origin, base)
+      }, or have the proxy set that header itself; without a proxy ` +
       "leave `trustProxy` out.",
   );
 }
@@ -261,7 +270,8 @@ async function* checkHeaders({ base, visit }: Deployment): Findings {
 }
 
 /** Begins a sign-in with each provider of OAuth or OpenID Connect, and looks at where users are sent. */
-async function* checkSignIns({ origin, isTls, base, providers, visit }: Deployment): Findings {
+async function* checkSignIns(deployment: Deployment): Findings {
+  const { origin, isTls, base, providers, visit, offline, timeout } = deployment;
   for (const { id, callbackUrl } of providers.filter(isOAuth)) {
     const csrfToken = tokenIn(await visit(`${base}/csrf`));
     if (typeof csrfToken !== "string") {
@@ -273,7 +283,7 @@ async function* checkSignIns({ origin, isTls, base, providers, visit }: Deployme
     });
     const { url, code, error } = Object(json) as { url?: unknown; code?: unknown; error?: unknown };
     if (status !== 200 || typeof url !== "string" || !URL.canParse(url)) {
-      yield signIn.error(`${id}: ${explainRefusal(status, code ?? error, origin)}`);
+      yield signIn.error(`${id}: ${explainRefusal(status, code ?? error, publicAddress(origin, base))}`);
       continue;
     }
     const problems = [
@@ -281,7 +291,24 @@ async function* checkSignIns({ origin, isTls, base, providers, visit }: Deployme
       ...cookies.flatMap((cookie) => [...cookieProblems(cookie, isTls)]),
     ];
     yield* problems;
-    if (problems.length === 0) yield signIn.ok(`${id}: users are sent to ${new URL(url).origin}.`);
+    if (problems.length === 0 && !offline && await isUnregistered(new URL(url), timeout)) {
+      yield callback.error(
+        `${id}: the provider does not know the callback URL. Register ${callbackUrl} there.`,
+      );
+    } else if (problems.length === 0) yield signIn.ok(`${id}: users are sent to ${new URL(url).origin}.`);
+  }
+}
+
+/** Whether a provider refuses the callback URL. Many say so only once a user has signed in there. */
+async function isUnregistered(target: URL, timeout: number): Promise<boolean> {
+  try {
+    const headers = { accept: "text/html" };
+    const response = await fetch(target, { headers, signal: AbortSignal.timeout(timeout) });
+    const text = await response.text();
+    return /redirect_uri_mismatch|AADSTS50011/.test(text) ||
+      response.status >= 400 && /redirect[_ ]ur[il]/i.test(text);
+  } catch {
+    return false; // a browser may reach it where this machine does not
   }
 }
 
@@ -301,10 +328,10 @@ function* targetProblems(id: string, callbackUrl: string, target: URL, origin: s
   }
 }
 
-function explainRefusal(status: number, code: unknown, origin: string): string {
+function explainRefusal(status: number, code: unknown, address: string): string {
   const what = `a sign-in is answered with ${status}${typeof code === "string" ? ` (${code})` : ""}`;
   const why: Readonly<Record<string, string>> = {
-    FST_AUTHJS_CROSS_SITE: `its own page is taken for that of another site. Set AUTH_URL=${origin}.`,
+    FST_AUTHJS_CROSS_SITE: `its own page is taken for that of another site. Set AUTH_URL=${address}.`,
     FST_AUTHJS_UNAVAILABLE: "the application cannot reach the provider. Its log says which address.",
     FST_AUTHJS_TOO_MANY_REQUESTS: "the attempts of this machine are limited. Try again later.",
   };

@@ -19,6 +19,10 @@ export function about(about: string) {
   return { ok: of("ok"), warning: of("warning"), error: of("error") };
 }
 
+export function isLoopback(hostname: string): boolean {
+  return /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);
+}
+
 /** What both checks say of an application without providers. */
 export const NO_PROVIDER = "There is no provider, so no user can sign in.";
 

@@ -24,7 +24,7 @@ const USAGE = `Usage: fastify-authjs <command>
 
 Options of doctor:
   --env-file <file>    reads variables from a file before the application is loaded
-  --offline            does not ask providers for their discovery documents
+  --offline            asks providers nothing
   --timeout <seconds>  how long loading, and each request, may take (30 and 10)
   --strict             exit code 1 for warnings, too
   --json               prints JSON
@@ -140,7 +140,10 @@ async function doctor(args: string[]): Promise<Outcome> {
   if (values["env-file"] !== undefined) await readVariables(values["env-file"]);
   const { findings, text } = url === undefined
     ? await (await import("./check_app.ts")).checkApp(file!, offline, timeout)
-    : { findings: await (await import("./check_url.ts")).checkUrl(toAddress(url), timeout), text: "" };
+    : {
+      findings: await (await import("./check_url.ts")).checkUrl(toAddress(url), offline, timeout),
+      text: "",
+    };
   const isBad = findings.some(({ level }) => level === "error" || strict && level === "warning");
   const report = [text, toText(findings)].filter(Boolean).join("\n\n");
   const output = json ? JSON.stringify({ findings }, null, 2) : report;

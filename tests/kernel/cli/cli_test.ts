@@ -341,6 +341,53 @@ Deno.test("doctor: --timeout is that of discovery documents, too", async () => {
   );
 });
 
+Deno.test("doctor: finds keys that cannot be had", async () => {
+  await using idp = await serve(({ url = "" }, response) => {
+    if (url === "/keys") return response.writeHead(503).end();
+    response.end(JSON.stringify({ issuer: idp.url, jwks_uri: `${idp.url}/keys` }));
+  });
+  const { code, output } = await doctor(
+    `${APP}
+    const own = { id: "op", name: "OP", type: "oidc", clientId: "id", clientSecret: "s" };
+    export default () => make([{ ...own, issuer: "${idp.url}" }]);`,
+    [],
+    WITH_VARIABLES,
+  );
+  assertEquals(code, 1);
+  assertMatch(output, /error +provider +The keys of "op", \S+\/keys, are answered with 503/);
+});
+
+Deno.test("doctor: finds tables and columns that are missing, and http in production", async () => {
+  const source = `
+    import Fastify from "fastify";
+    import { DrizzleAdapter } from "@auth/drizzle-adapter";
+    import { createClient } from "@libsql/client";
+    import { drizzle } from "drizzle-orm/libsql";
+    import { FastifyAuth } from "fastify-authjs";
+    import GitHub from "fastify-authjs/providers/github";
+    import { sql } from "${new URL("../../../src/cli/schema.ts", import.meta.url)}";
+    const client = createClient({ url: "file::memory:" });
+    const lost = process.env.LOST;
+    await client.executeMultiple(sql("sqlite", []).replaceAll("create table if not exists", "create table"));
+    if (lost) await client.executeMultiple(lost);
+    const app = Fastify();
+    const providers = [GitHub({ clientId: "the-id", clientSecret: "the-client-secret" })];
+    await app.register(FastifyAuth({ providers, adapter: DrizzleAdapter(drizzle(client)) }), { prefix: "/auth" });
+    export default app;`;
+  const found = async (environment: Record<string, string>) =>
+    (await doctor(source, ["--offline"], { ...WITH_VARIABLES, ...environment })).output;
+  assertMatch(await found({}), /ok +database +The adapter finds the tables/);
+  const table = await found({ LOST: 'drop table "session"' });
+  assertMatch(
+    table,
+    /error +database +getSessionAndUser\(\) of the adapter fails: .*no such table: session/s,
+  );
+  const column = await found({ LOST: 'alter table "user" drop column "image"' });
+  assertMatch(column, /error +database +getUserByEmail\(\) of the adapter fails: .*no such column: image/s);
+  const open = await found({ NODE_ENV: "production", AUTH_URL: "http://app.example" });
+  assertMatch(open, /error +origin +http:\/\/app\.example has no TLS/);
+});
+
 /** A server on loopback. */
 async function serve(handle: (request: IncomingMessage, response: ServerResponse) => void) {
   const server = createServer(handle);
@@ -365,7 +412,7 @@ async function deployed(config: Partial<FastifyAuthConfig>, options: Parameters<
 
 Deno.test("doctor --url: a deployment that works has no errors and no warnings", async () => {
   await using site = await deployed({});
-  const { code, output } = await command(["doctor", "--url", site.url]);
+  const { code, output } = await command(["doctor", "--offline", "--url", site.url]);
   assertEquals(code, 0, output);
   assertMatch(output, /ok +callback +github: register http:\S+\/auth\/callback\/github at the provider/);
   assertMatch(output, /ok +sign-in +github: users are sent to https:\/\/github\.com/);
@@ -402,7 +449,7 @@ const WRONG: [
 for (const [what, config, options, found] of WRONG) {
   Deno.test(`doctor --url: finds ${what}`, async () => {
     await using site = await deployed(config, options);
-    const { code, output } = await run(["doctor", "--url", site.url, "--strict"]);
+    const { code, output } = await run(["doctor", "--offline", "--url", site.url, "--strict"]);
     assertEquals(code, 1, output);
     assertMatch(output, found);
     assert(!output.includes(SECRET) && !output.includes("the-client-secret"));
@@ -450,7 +497,7 @@ for (const [what, change, found] of PROXIES) {
   Deno.test(`doctor --url: finds a proxy ${what}`, async () => {
     await using app = await testApp(testConfig({ providers: [github] }));
     await using site = await proxy(app, change);
-    const { code, output } = await run(["doctor", "--url", site.url, "--strict"]);
+    const { code, output } = await run(["doctor", "--offline", "--url", site.url, "--strict"]);
     assertEquals(code, 1, output);
     assertMatch(output, found);
   });
@@ -460,12 +507,12 @@ Deno.test("doctor --url: finds a proxy that removes cookies, and one that answer
   await using app = await testApp(testConfig({ providers: [github] }));
   await using site = await proxy(app, () => {}, ({ cookie: _, ...headers }) => headers);
   assertMatch(
-    (await run(["doctor", "--url", site.url])).output,
+    (await run(["doctor", "--offline", "--url", site.url])).output,
     /error +cookies .*removes the Cookie header/,
   );
   await using down = await serve((_request, response) => response.writeHead(502).end("Bad Gateway"));
   assertMatch(
-    (await run(["doctor", "--url", down.url])).output,
+    (await run(["doctor", "--offline", "--url", down.url])).output,
     /error +reach .*502: the application does not run/,
   );
 });
@@ -478,7 +525,7 @@ Deno.test("doctor --url: over TLS it looks at Secure cookies and Strict-Transpor
   await app.register(FastifyAuth(testConfig({ providers: [github] })), { prefix: "/auth" });
   const { port } = new URL(await app.listen({ port: 0, host: "127.0.0.1" }));
   try {
-    const args = ["doctor", "--url", `https://localhost:${port}`];
+    const args = ["doctor", "--offline", "--url", `https://localhost:${port}`];
     const untrusted = await command(args);
     assertEquals(untrusted.code, 1);
     assertMatch(untrusted.output, /error +reach .*certificate/i);
@@ -543,7 +590,7 @@ const UNREACHED: [what: string, answer: Answer, found: RegExp][] = [
 for (const [what, answer, found] of UNREACHED) {
   Deno.test(`doctor --url: says what to change for ${what}`, async () => {
     await using site = await serve(answer);
-    const { code, output } = await run(["doctor", "--url", site.url, "--timeout", "0.2"]);
+    const { code, output } = await run(["doctor", "--offline", "--url", site.url, "--timeout", "0.2"]);
     assertEquals(code, 1, output);
     assertMatch(output, found);
     assert(!output.includes("hidden"), output);
@@ -552,7 +599,7 @@ for (const [what, answer, found] of UNREACHED) {
 
 Deno.test("doctor --url: a password that is refused, or cannot be decoded", async () => {
   await using site = await serve(page(401, { "www-authenticate": "Basic" }));
-  const refused = await run(["doctor", "--url", site.url.replace("//", "//ada:wrong@")]);
+  const refused = await run(["doctor", "--offline", "--url", site.url.replace("//", "//ada:wrong@")]);
   assertMatch(refused.output, /refuses the user name or the password in --url/);
   assert(!refused.output.includes("wrong"));
   const { code, complaint } = await run(["doctor", "--url", "https://ada:100%@app.example"]);
@@ -570,23 +617,45 @@ Deno.test("doctor --url: the password is sent by https alone", async () => {
     return Promise.resolve(new Response(body, { headers: { "strict-transport-security": "max-age=0" } }));
   };
   using _fetch = stub(globalThis, "fetch", answer as typeof fetch);
-  const { output } = await run(["doctor", "--url", "https://ada:secret@app.example"]);
+  const { output } = await run(["doctor", "--offline", "--url", "https://ada:secret@app.example"]);
   assertEquals(asked.filter(([scheme]) => scheme === "http:"), [["http:", null]]);
   assert(asked.some(([scheme, authorization]) => scheme === "https:" && authorization !== null));
   assertMatch(output, /warning +tls +http:\/\/app\.example\/auth\/signin is served without TLS/);
   assertMatch(output, /warning +tls +There is no Strict-Transport-Security/); // one that ends at once is none
 });
 
+Deno.test("doctor --url: a provider that refuses the callback URL", async () => {
+  let answer = "Invalid parameter: redirect_uri";
+  await using idp = await serve((_request, response) => {
+    response.writeHead(answer === "" ? 200 : 400, { "content-type": "text/html" }).end(answer);
+  });
+  const provider = GitHub({ clientId: "id", clientSecret: "secret", authorization: `${idp.url}/authorize` });
+  await using site = await deployed({ providers: [provider] });
+  const output = async (...args: string[]) => (await run(["doctor", "--url", site.url, ...args])).output;
+  const refused =
+    /error +callback +github: the provider does not know the callback URL. Register \S+\/auth\/callback\/github/;
+  assertMatch(await output(), refused);
+  assert(!refused.test(await output("--offline")));
+  answer = "";
+  assert(!refused.test(await output()));
+});
+
+Deno.test("doctor --url: its advice keeps a public path", async () => {
+  await using site = await deployed({ origin: "https://other.example" }, { prefix: "/api/auth" });
+  const { output } = await run(["doctor", "--offline", "--url", `${site.url}/api/auth`]);
+  assertStringIncludes(output, `AUTH_URL=${site.url}/api/auth, or`);
+});
+
 Deno.test("doctor --url: an origin that is wrong is not blamed on headers of clients", async () => {
   await using site = await deployed({ origin: "https://www.app.example" });
-  const { output } = await run(["doctor", "--url", site.url]);
+  const { output } = await run(["doctor", "--offline", "--url", site.url]);
   assertMatch(output, /error +origin/);
   assertMatch(output, /ok +proxy/);
 });
 
 Deno.test("doctor --url: without providers the origin cannot be seen", async () => {
   await using site = await deployed({ providers: [] });
-  const { output } = await run(["doctor", "--url", site.url]);
+  const { output } = await run(["doctor", "--offline", "--url", site.url]);
   assertMatch(output, /warning +provider +There is no provider/);
   assert(!output.includes("proxy "), output);
 });
@@ -599,7 +668,7 @@ Deno.test("doctor --url: without a CSRF token no sign-in is tried", async () => 
     const reply = await fetch(`${site.url}${request.url}`, { headers: { host: "x" }, redirect: "manual" });
     response.writeHead(reply.status).end(await reply.text());
   });
-  const { output } = await run(["doctor", "--url", broken.url]);
+  const { output } = await run(["doctor", "--offline", "--url", broken.url]);
   assertMatch(output, /error +csrf .* answers 200 without a token/);
   assertMatch(output, /warning +sign-in +No sign-in was tried, since there is no CSRF token\./);
   assert(!output.includes("Cannot"), output);
@@ -612,7 +681,9 @@ Deno.test("doctor --url: frame-ancestors is as good as X-Frame-Options", async (
       delete reply["x-frame-options"];
       reply["content-security-policy"] = policy;
     });
-    return (await run(["doctor", "--url", site.url])).output.match(/^\w+ +headers/m)?.[0].split(" ")[0];
+    return (await run(["doctor", "--offline", "--url", site.url])).output.match(/^\w+ +headers/m)?.[0].split(
+      " ",
+    )[0];
   };
   assertEquals(await headersFound("default-src 'self'; frame-ancestors 'none'"), "ok");
   assertEquals(await headersFound("frame-ancestors *"), "warning");
