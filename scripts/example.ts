@@ -24,6 +24,7 @@ const OTHERS: Record<string, () => Promise<string[]>> = {
       "examples/autoload/app.ts",
     ),
   demo: () => run("examples/demo/main.ts"),
+  mcp: () => run("examples/mcp/main.ts"),
   nestjs: async () => {
     const config = await Deno.makeTempFile({ suffix: ".json" });
     await writeNestConfig(12, config);
