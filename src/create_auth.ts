@@ -164,7 +164,10 @@ function featureActions(acting: () => ActionAuth): FeatureActions {
   const functions = listed.flatMap(({ load, ofRequest = [], ofConfiguration = [] }) =>
     [...ofRequest, ...ofConfiguration].map((name) => [
       name,
-      async (...given: never[]) => await (await load())[name]!(acting() as never, ...given),
+      later(async () => {
+        const { [name]: called } = await load();
+        return (...given: never[]) => called!(acting() as never, ...given);
+      }),
     ])
   );
   return Object.fromEntries(functions);

@@ -1,6 +1,5 @@
 /** Lets requests with an access token pass a guard, or refuses them (RFC 6750 section 3). */
 import type { FastifyRequest } from "fastify";
-import { hash } from "node:crypto";
 import { createRemoteJWKSet, customFetch, decodeJwt, jwtVerify } from "jose";
 import { LRUCache } from "lru-cache";
 import * as oauth from "oauth4webapi";
@@ -23,8 +22,8 @@ const JWT_KNOWN_FOR = 10 * 60_000, OPAQUE_KNOWN_FOR = 60_000;
 /** For how long the metadata of an issuer are kept, in milliseconds. */
 const METADATA_KNOWN_FOR = 10 * 60_000;
 
-/** How many tokens are remembered. */
-const MOST_TOKENS = 10_000;
+/** How many characters of tokens are remembered: some megabytes with their claims. */
+const MOST_REMEMBERED = 2 ** 22;
 
 /** What a request carries, if its scheme is one of ours. */
 const CREDENTIALS = /^(bearer|dpop) +([\w.~+/-]+=*) *$/i;
@@ -48,7 +47,11 @@ interface Server extends ApiIssuer {
 /** The access tokens of one configuration. */
 export class AccessTokens {
   readonly #servers: ReadonlyMap<string, Server>;
-  readonly #known = new LRUCache<string, AccessTokenClaims>({ max: MOST_TOKENS, ttlResolution: 0 });
+  readonly #known = new LRUCache<string, AccessTokenClaims>({
+    maxSize: MOST_REMEMBERED,
+    sizeCalculation: (_claims, key) => key.length,
+    ttlResolution: 0,
+  });
   readonly #metadata = new LRUCache<string, oauth.AuthorizationServer, Server>({
     max: 100,
     ttl: METADATA_KNOWN_FOR,
@@ -133,7 +136,7 @@ export class AccessTokens {
     audience: string | undefined,
     asked: { request: Guarded["request"]; origin: PublicOrigin },
   ): Promise<AccessTokenClaims> {
-    const key = hash("sha256", `${audience ?? ""} ${token}`, "base64url");
+    const key = `${audience ?? ""} ${token}`;
     const known = this.#known.get(key);
     const isKnown = known !== undefined && (known.exp === undefined || known.exp * 1000 > Date.now());
     if (isKnown && scheme === "Bearer" && asked.request.headers.dpop === undefined) return known;
@@ -143,8 +146,11 @@ export class AccessTokens {
       if (scheme !== "DPoP") throw new Refused("A token that is bound to a key came as a bearer token.");
       await this.#proofs.check(proof, token, claims, { ...asked, isProven });
     }
-    if (!isBound(claims)) this.#known.set(key, claims, { ttl: knownFor });
-    return claims;
+    if (isBound(claims)) return claims;
+    // Requests with the same token share them.
+    const shared = JSON.parse(JSON.stringify(claims), (_name, value) => Object.freeze(value));
+    this.#known.set(key, shared, { ttl: knownFor });
+    return shared;
   }
 
   async #check(token: string, audience: string | undefined, { request, origin }: {

@@ -36,6 +36,11 @@ async function startApi(issuers: ApiIssuer[], overrides: Partial<FastifyAuthConf
   guard("/tool", { tokens: ["access"], audience: `${ORIGIN}/mcp` });
   guard("/both", { tokens: ["session", "access"], scopes: ["orders:read"] });
   app.get("/declared", { config: { auth: { tokens: ["access"] } } as object }, claims);
+  app.get("/change", { onRequest: auth.requireSession({ tokens: ["access"] }) }, async (request) => {
+    const claims = await auth.getClaims(request) as { scope: string };
+    claims.scope = "orders:write";
+    return claims;
+  });
   app.get("/session", { onRequest: auth.requireSession() }, claims);
   return {
     app,
@@ -165,6 +170,13 @@ Deno.test("without a token there is no error in the challenge, and a session pas
       401,
       "by default sessions alone",
     );
+  }));
+
+Deno.test("no handler changes the claims of a token that other requests carry", () =>
+  withApi(async ({ get }, server) => {
+    const token = await server.token("jwt");
+    for (let request = 0; request < 2; request++) assertEquals((await get("/change", token)).statusCode, 500);
+    assertEquals((await get("/read", token)).json().scope, "orders:read");
   }));
 
 Deno.test("an expired token is refused, also one that was known", () =>
