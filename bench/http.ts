@@ -3,7 +3,6 @@ import { type Loaded, loadInTurns, type Round } from "./rounds.ts";
 import { Generator, Server } from "./servers.ts";
 import type { Runtime } from "./setup.ts";
 
-/** One contestant, and what is asked of it. */
 interface Contestant {
   /** As in the table and in the chart. */
   readonly title: string;
@@ -14,7 +13,9 @@ interface Contestant {
   /** By default a route that answers with the user. */
   readonly path?: string;
   /** Which of its cookies is sent; by default that of its user. */
-  readonly cookie?: "anonymous" | "forged" | "forgedChunks";
+  readonly cookie?: "anonymous" | "forged";
+  /** The header that it is sent in; by default `cookie`. */
+  readonly header?: "authorization" | "cookie";
   /** Whether each request is another user's. */
   readonly manyUsers?: boolean;
 }
@@ -25,6 +26,7 @@ const typical: Contestant = {
   app: "fastify-authjs",
   parameter: "callbacks",
 };
+const access = { app: "access-tokens", header: "authorization" } as const;
 const anyClient = { title: "fastify-authjs", app: "fastify-authjs", path: "/session" };
 
 /** Contestants that are measured beside each other, with bare Fastify. A few disturb each other less than many. */
@@ -44,21 +46,22 @@ export const GROUPS = {
     betterAuthCached: { title: "better-auth, cookie cache", app: "better-auth", parameter: "cached" },
     betterAuth: { title: "better-auth, memory database", app: "better-auth" },
     express: { title: "@auth/express", app: "auth-express" },
-    hono: { title: "@hono/auth-js", app: "hono-auth-js" },
   },
   many: {
     bare,
     byHand: { title: "12,000 users, decrypting by hand", app: "by-hand", manyUsers: true },
     typical: { ...typical, manyUsers: true },
   },
+  access: {
+    jwtCached: { ...access, title: "@fastify/jwt, access tokens, its cache on", parameter: "jwt" },
+    own: { ...access, title: "fastify-authjs, access tokens", parameter: "own" },
+  },
   anyClient: {
     anonymous: { ...anyClient, cookie: "anonymous" },
     forged: { ...anyClient, cookie: "forged" },
-    forgedChunks: { ...anyClient, cookie: "forgedChunks" },
   },
 } as const satisfies Record<string, Record<string, Contestant>>;
 
-/** The name of a group. */
 export type GroupName = keyof typeof GROUPS;
 
 const CONNECTIONS = 32;
@@ -75,10 +78,11 @@ export async function measureGroup(
   try {
     const contestants: Record<string, Contestant> = GROUPS[group];
     for (const [name, contestant] of Object.entries(contestants)) {
-      const { app, parameter, path = "/me", cookie: sent = "cookie", manyUsers = false } = contestant;
+      const { app, parameter, path = "/me", cookie: sent = "cookie", header = "cookie", manyUsers = false } =
+        contestant;
       const server = await Server.start(runtime, app, parameter);
       const cookie = manyUsers ? "" : server.cookies[sent];
-      const requests = [{ path, headers: cookie ? { cookie } : {} }];
+      const requests = [{ path, headers: cookie ? { [header]: cookie } : {} }];
       loaded.push({ name, server, asked: { requests, manyUsers, status: 200, connections: CONNECTIONS } });
       await assertAnswers(contestant, server);
     }
@@ -89,16 +93,15 @@ export async function measureGroup(
   }
 }
 
-/** What the routes answer. */
 const USER = { name: "Ada Lovelace", email: "ada@example.com", image: "https://example.com/ada.png" };
 
 /** A wrong answer is often a fast one. */
 async function assertAnswers(
-  { title, app, path = "/me", cookie: sent }: Contestant,
+  { title, app, path = "/me", cookie: sent, header = "cookie" }: Contestant,
   { url, cookies }: Server,
 ): Promise<void> {
   const ask = async (cookie: string | undefined) => {
-    const headers: HeadersInit = cookie ? { cookie } : {};
+    const headers: HeadersInit = cookie ? { [header]: cookie } : {};
     const response = await fetch(`${url}${path}`, { headers, signal: AbortSignal.timeout(30_000) });
     const text = await response.text();
     return { text, isUser: response.ok && Object.values(USER).every((value) => text.includes(value)) };

@@ -6,11 +6,8 @@ import type { Runtime } from "./setup.ts";
 /** A browser, and what it got from a server. */
 interface Visitor {
   readonly url: string;
-  /** Its CSRF token. */
   readonly token: string;
-  /** Its cookies, without a session. */
   readonly cookie: string;
-  /** The session cookie of a user. */
   readonly session: string;
 }
 
@@ -26,7 +23,6 @@ interface Operation {
   readonly requests: (visitor: Visitor) => LoadRequest[] | Promise<LoadRequest[]>;
   /** Whether each request has the session of another user. */
   readonly manyUsers?: boolean;
-  /** Whether an answer is right. */
   readonly isRight: (response: Response) => boolean | Promise<boolean>;
 }
 
@@ -67,7 +63,6 @@ const setsSession = ({ headers }: Response) =>
 /** How many requests differ where each may come once. */
 const LINKS = 4096;
 
-/** Every operation, by its name in the report. */
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   "`GET csrf`": {
     requests: () => [get("/auth/csrf", "", FETCH)],
@@ -157,7 +152,6 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   },
 };
 
-/** The names of all operations. */
 export const OPERATION_NAMES: readonly string[] = Object.keys(OPERATIONS);
 
 /** How many browsers ask at a time. */

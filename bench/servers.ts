@@ -39,10 +39,8 @@ class Conversation {
 /** What an application prints once it listens: its port, and cookies by name. */
 type Started = { readonly port: number } & Readonly<Record<string, string>>;
 
-/** The server of one contestant. */
 export class Server {
   readonly #conversation: Conversation;
-  /** Without a path. */
   readonly url: string;
   /** Cookie headers: `cookie` is that of its user. */
   readonly cookies: Readonly<Record<string, string>>;
@@ -69,7 +67,6 @@ export class Server {
   }
 }
 
-/** A request, as the generator sends it. */
 export interface LoadRequest {
   readonly method?: "GET" | "POST";
   readonly path: string;
@@ -79,11 +76,9 @@ export interface LoadRequest {
 
 /** What a server is asked. */
 export interface Asked {
-  /** Sent in turn. */
   readonly requests: readonly LoadRequest[];
   /** Whether each request has the session cookie of another user. */
   readonly manyUsers?: boolean;
-  /** The status of every answer. */
   readonly status: number;
   readonly connections: number;
 }
@@ -91,15 +86,12 @@ export interface Asked {
 /** For how long a server is asked: for so many seconds, or until each request was sent so often. */
 export type Extent = { readonly seconds: number } | { readonly turns: number };
 
-/** What a server did in a round. */
 export interface Load {
-  /** Requests a second. */
   readonly perSecond: number;
   /** Microseconds of the server's CPU for a request. */
   readonly cpu: number;
 }
 
-/** What the generator answers. */
 interface Answered {
   readonly requests: number;
   readonly perSecond: number;
@@ -107,7 +99,6 @@ interface Answered {
   readonly failed: number;
 }
 
-/** The load generator. */
 export class Generator {
   readonly #conversation: Conversation;
 
@@ -122,12 +113,8 @@ export class Generator {
     const { requests, perSecond, statuses, failed } = await this.#conversation.ask<Answered>(order);
     const others = statuses.filter((each) => each !== `${status}`);
     if (failed > 0 || others.length > 0 || requests === 0) {
-      throw new Error(
-        `${
-          asked.requests[0]!.path
-        } of ${server.url} had to answer ${status}: of ${requests} requests ${failed} ` +
-          `failed, and the statuses are ${statuses}`,
-      );
+      const what = `${asked.requests[0]!.path} of ${server.url}`;
+      throw new Error(`${what}: ${failed} of ${requests} failed, and not all have ${status}: ${statuses}`);
     }
     return { perSecond, cpu: (await server.cpu() - before) / requests };
   }

@@ -46,7 +46,8 @@ export async function install(built: string | undefined): Promise<void> {
     maxBuffer: 2 ** 26,
   });
   const tarball = join(built ?? join(root, "npm"), JSON.parse(packed.stdout)[0].filename);
-  const options = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund"];
+  // Core would have another release of @simplewebauthn/server.
+  const options = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--legacy-peer-deps"];
   await run("npm", ["install", ...options, tarball], { cwd: directory });
   await rm(tarball);
 }

@@ -10,12 +10,7 @@ export async function start(parameter) {
   const auth = betterAuth({
     baseURL: "http://localhost",
     secret: SECRET,
-    database: memoryAdapter({
-      user: [],
-      session: [],
-      account: [],
-      verification: [],
-    }),
+    database: memoryAdapter({ user: [], session: [], account: [], verification: [] }),
     emailAndPassword: { enabled: true },
     rateLimit: { enabled: false },
     telemetry: { enabled: false },
@@ -23,15 +18,13 @@ export async function start(parameter) {
   });
   const app = Fastify();
   app.get("/me", async (request) => {
-    const { user } = await auth.api.getSession({
+    const { user: { name, email, image } } = await auth.api.getSession({
       headers: fromNodeHeaders(request.headers),
     });
-    return { name: user.name, email: user.email, image: user.image };
+    return { name, email, image };
   });
-  const response = await auth.api.signUpEmail({
-    body: { ...USER, password: "correct horse" },
-    asResponse: true,
-  });
+  const body = { ...USER, password: "correct horse" };
+  const response = await auth.api.signUpEmail({ body, asResponse: true });
   const cookie = response.headers.getSetCookie().map((line) => line.split(";")[0]).join("; ");
   return { port: await listen(app), cookie };
 }
