@@ -3,7 +3,7 @@
  * with this plugin. The unmerged Fastify port was never published and cannot be installed.
  */
 import { assert, assertEquals } from "@std/assert";
-import { hkdfSync } from "node:crypto";
+import { hkdfSync, randomUUID } from "node:crypto";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,7 +11,11 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { jwtDecrypt } from "jose";
+import Fastify, { type FastifyInstance } from "fastify";
+import { createAuth, type RouteAuthConfig } from "fastify-authjs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { exportJWK, generateKeyPair, jwtDecrypt, SignJWT } from "jose";
 import { decode, type JWT, type JWTDecodeParams } from "@auth/core/jwt";
 import { SECRET, testApp, testConfig } from "../support/app.ts";
 import { Client } from "../support/client.ts";
@@ -93,6 +97,45 @@ async function decodeAlsoV4(params: JWTDecodeParams): Promise<JWT | null> {
   }
 }
 
+/** An issuer of access tokens (RFC 9068), which publishes its key where each of the packages looks for it. */
+async function startTokenIssuer() {
+  const { privateKey, publicKey } = await generateKeyPair("RS256");
+  const key = { ...await exportJWK(publicKey), kid: "1", alg: "RS256", use: "sig" };
+  const server = createServer(({ url }, response) => {
+    const body = url === "/.well-known/jwks.json" ? { keys: [key] } : metadata();
+    response.setHeader("content-type", "application/json").end(JSON.stringify(body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const metadata = () => ({ issuer: url, jwks_uri: `${url}.well-known/jwks.json` });
+  return {
+    url,
+    sign(claims: Record<string, unknown>): Promise<string> {
+      const now = Math.floor(Date.now() / 1000);
+      const given = { iss: url, sub: "ada", aud: "https://api.example", client_id: "app", jti: randomUUID() };
+      return new SignJWT({ ...given, scope: "orders:read", iat: now, exp: now + 300, ...claims })
+        .setProtectedHeader({ alg: "RS256", kid: "1", typ: "at+jwt" }).sign(privateKey);
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** An API with these packages, with this plugin in their place. */
+async function apiApp(issuer: string): Promise<FastifyInstance> {
+  const apiAccess = { issuers: [{ issuer, audience: "https://api.example" }] };
+  const auth = createAuth(testConfig({ providers: [], apiAccess }));
+  const app = Fastify() as FastifyInstance;
+  await app.register(auth.plugin, { prefix: "/auth" });
+  const config: RouteAuthConfig = { auth: { tokens: ["access"] } };
+  app.get("/me", { config }, async (request) => ({ user: (await auth.getClaims(request))?.sub }));
+  const readers: RouteAuthConfig = { auth: { tokens: ["access"], scopes: ["orders:read"] } };
+  app.get("/orders", { config: readers }, () => ({ orders: [] }));
+  return app;
+}
+
 Deno.test("migration", async (t) => {
   const folder = await install();
 
@@ -153,6 +196,48 @@ Deno.test("migration", async (t) => {
       assertEquals((await client.get("/me")).json().session, null);
     },
   );
+
+  await t.step("of an API with tokens of an issuer: the same answers to the same tokens", async () => {
+    await using issuer = await startTokenIssuer();
+    const app = await apiApp(issuer.url);
+    await using after = app;
+    const origin = await after.listen({ port: 0, host: "127.0.0.1" });
+    const tokens = {
+      good: await issuer.sign({}),
+      "without the scope": await issuer.sign({ scope: "profile" }),
+      "for another audience": await issuer.sign({ aud: "https://other.example" }),
+      "of another issuer": await issuer.sign({ iss: "https://other.example/" }),
+      expired: await issuer.sign({ exp: 1 }),
+      none: undefined,
+    };
+    const answersAt = async (origin: string, [what, token]: [string, string | undefined]) => {
+      const headers: HeadersInit = token === undefined ? {} : { authorization: `Bearer ${token}` };
+      const ask = async (path: string) => {
+        const response = await fetch(origin + path, { headers });
+        return [response.status, response.ok ? await response.json() : await response.body?.cancel()];
+      };
+      return [what, await ask("/me"), await ask("/orders")];
+    };
+    const are = await Promise.all(Object.entries(tokens).map((each) => answersAt(origin, each)));
+    assertEquals(are, [
+      ["good", [200, { user: "ada" }], [200, { orders: [] }]],
+      ["without the scope", [200, { user: "ada" }], [403, undefined]],
+      ["for another audience", [401, undefined], [401, undefined]],
+      ["of another issuer", [401, undefined], [401, undefined]],
+      ["expired", [401, undefined], [401, undefined]],
+      ["none", [401, undefined], [401, undefined]],
+    ]);
+    for (const name of ["fastify-jwt-jwks", "fastify-auth0-verify", "@fastify/jwt"]) {
+      const script = name === "@fastify/jwt" ? "fastify_jwt.mjs" : "jwt_jwks.mjs";
+      await using before = await start(folder, script, { ISSUER: issuer.url, PLUGIN: name });
+      for (const [index, each] of Object.entries(tokens).entries()) {
+        const was = await answersAt(before.origin, each);
+        // get-jwks answers with its own failure.
+        const differs = name === "@fastify/jwt" && each[0] === "of another issuer";
+        assertEquals(was, differs ? [each[0], [500, undefined], [500, undefined]] : are[index], name);
+      }
+    }
+  });
 
   await rm(folder, { recursive: true, force: true });
 });
