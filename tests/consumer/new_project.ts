@@ -40,6 +40,10 @@ export async function checkNewProjects(
   const manifests = await Promise.all(
     names.map(async (name) => JSON.parse(await readFile(join(root, name, "package.json"), "utf8"))),
   );
+  for (const { dependencies } of manifests) {
+    const own: string = dependencies["fastify-authjs"];
+    if (!own.startsWith("file:")) result.failed.push(`a project of the tarball depends on ${own}`);
+  }
   const dependencies = Object.assign(
     {},
     ...manifests.flatMap((manifest) => [manifest.dependencies, manifest.devDependencies]),

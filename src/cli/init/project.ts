@@ -27,6 +27,7 @@ export function filesOf(
   ]);
   const values: Values = {
     name,
+    smtp: providers.find(usesSmtp)?.id ?? "",
     package: own.package ?? VERSION,
     checkout: own.checkout ?? "",
     imports: providers.map(({ module, factory }) =>

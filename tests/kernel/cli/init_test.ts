@@ -5,6 +5,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { PassThrough } from "node:stream";
 import { init as initIn } from "../../../src/cli/init/init.ts";
 import { askForRest, type Given, type Terminal } from "../../../src/cli/init/questions.ts";
@@ -90,7 +91,11 @@ Deno.test("init: projects for Deno have right types, are formatted, and pass the
   const flags: string[] = [];
   for (const name of names) {
     await init(join(directory.path, name), "--runtime", "deno", ...PROJECTS[name]!);
-    const { tasks } = JSON.parse(await readFile(join(directory.path, name, "deno.json"), "utf8"));
+    const own = JSON.parse(await readFile(join(directory.path, name, "deno.json"), "utf8"));
+    assertEquals(own.links.map((link: string) => join(directory.path, name, link) + "/"), [
+      fileURLToPath(root),
+    ]);
+    const { tasks } = own;
     flags.push(...tasks.test.split(" ").filter((flag: string) => flag.startsWith("--allow-")));
   }
   const sources = names.flatMap((name) => [`${name}/src`, `${name}/test`]);
@@ -109,7 +114,7 @@ Deno.test("init: projects for Deno have right types, are formatted, and pass the
   const test = ["test", "--no-check", ...new Set(flags), ...environment, ...checkout, ...names];
   const { code, output } = await deno(directory.path, test);
   assertEquals(code, 0, output);
-  assertStringIncludes(output, "18 passed | 0 failed");
+  assertStringIncludes(output, "20 passed | 0 failed");
 });
 
 /** What `init` says if it writes nothing. */
