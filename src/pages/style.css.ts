@@ -354,6 +354,9 @@ font-weight: 400;
 line-height: 1rem;
 white-space: nowrap;
 }
+.button:has(.last-used) {
+padding-block: 0.75rem;
+}
 .button:has(.mark) {
 display: grid;
 grid-template-columns: 1.25rem 1fr 1.25rem;
