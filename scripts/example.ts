@@ -16,6 +16,8 @@ const folder = new URL("../examples/", import.meta.url);
 const OTHERS: Record<string, () => Promise<string[]>> = {
   autoload: () =>
     run(
+      // The command line of Fastify is in no lock file: nothing else uses it.
+      "--no-lock",
       "--preload=tests/support/deno_signals.ts",
       "npm:fastify-cli@8.0.2",
       "start",
