@@ -20,9 +20,17 @@ export const GUARD: ListedGuard = {
         : `\`${name}\` must be a list of scopes, such as ["orders:read"]; leave it out to require none.`,
     audience: FILLED,
   } satisfies Record<keyof ApiAccessGuardOptions, Rule>,
-  together: ({ tokens, scopes, audience }) =>
-    (scopes !== undefined || audience !== undefined) && !tokens?.includes("access") &&
-    '`scopes` and `audience` are about access tokens: add `tokens: ["access"]`, or `["session", "access"]`.',
+  together({ tokens, scopes, audience, ...others }) {
+    if (!tokens?.includes("access")) {
+      return (scopes !== undefined || audience !== undefined) &&
+        '`scopes` and `audience` are about access tokens: add `tokens: ["access"]`, or `["session", "access"]`.';
+    }
+    // An access token would pass whatever they say.
+    const name = Object.keys(others).find((each) => each !== "respectRouteConfig");
+    return name !== undefined && !(scopes !== undefined && tokens.includes("session")) &&
+      `\`${name}\` is about sessions: name in \`scopes\` what an access token needs in its place, beside ` +
+        '`tokens: ["session", "access"]`.';
+  },
   unused: "`tokens`, `scopes` and `audience` need `apiAccess` in the configuration, which names the issuers.",
   code: "FST_AUTHJS_UNAUTHENTICATED",
   security: ({ tokens = ["session"], scopes = [] }) =>

@@ -254,7 +254,11 @@ Deno.test("options of guards that cannot be right are errors", () => {
     { tokens: ["access"], scopes: ["with space"] },
     { scopes: ["orders:read"] },
     { tokens: ["session"], audience: API },
+    { tokens: ["access"], roles: "admin" },
+    { tokens: ["access"], scopes: ["orders:read"], authorize: () => true },
+    { tokens: ["session", "access"], roles: "admin" },
   ];
+  auth.requireSession({ tokens: ["session", "access"], roles: "admin", scopes: ["admin"] });
   for (const options of wrong) {
     let message = "";
     try {
