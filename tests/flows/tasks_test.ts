@@ -1,6 +1,7 @@
 /** Ten tasks, each a program of `tests/tasks/` that was written from docs/coding-agents.md and what it leads to. */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import type { FastifyInstance } from "fastify";
+import Credentials from "fastify-authjs/providers/credentials";
 import { Redis } from "ioredis";
 import { passwordProvider, testConfig } from "../support/app.ts";
 import { Client } from "../support/client.ts";
@@ -96,12 +97,13 @@ Deno.test("task: sign in by mail", async () => {
 
 Deno.test("task: passkeys", async () => {
   const tables = emptyTables();
-  tables.users.set("id-ada", { id: "id-ada", name: "ada", email: "ada@example.com", emailVerified: null });
-  const config = testConfig({
-    origin: ORIGIN,
-    adapter: webAuthnAdapter(tables),
-    trustHost: undefined as never,
+  const ada = { id: "id-ada", name: "ada", email: "ada@example.com", emailVerified: null };
+  tables.users.set(ada.id, ada);
+  const password = Credentials({
+    credentials: { username: {}, password: { type: "password" } },
+    authorize: ({ password }) => password === "open" ? ada : null,
   });
+  const config = testConfig({ providers: [password], origin: ORIGIN, adapter: webAuthnAdapter(tables) });
   await using app = await passkeys(config);
   const client = new WebAuthnClient(app);
   await client.signIn({ username: "ada", password: "open" });
