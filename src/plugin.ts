@@ -111,7 +111,7 @@ export function FastifyAuth(
     if (auth !== undefined) registerSessions(instance, auth);
   };
   // Without encapsulation: the hook that writes session cookies is for the surrounding scope.
-  return fp(plugin, { name: "fastify-authjs", fastify: "5.x" });
+  return fp(plugin, { name: "fastify-authjs", fastify: "5.x || 6.x" });
 }
 
 /** The instance of a configuration, which is checked and says what is to be said of it. */

@@ -40,6 +40,9 @@ const OLDEST_COMPILERS = [
 /** The compilers that apps use: the last of TypeScript's own, and the native one, under an alias. */
 const COMPILERS = { "typescript": "typescript@5", "typescript-native": "typescript-native@npm:typescript@7" };
 
+/** The next major of Fastify, before it is out. */
+const NEXT_FASTIFY = "6.0.0-alpha.4";
+
 const matrix = new Matrix();
 
 async function main(): Promise<void> {
@@ -58,10 +61,12 @@ async function main(): Promise<void> {
     const project = await makeProject(join(work, "app"));
     await checkPackage(project, tarball);
     await checkRuntimes(runtimes, tools.command, project);
+    await checkFastify(tools, work, tarball, NEXT_FASTIFY);
     if (short) {
       await checkTypesOfApps(tools.command, project, { typescript: COMPILERS.typescript });
     } else {
-      await checkFastifyFloor(tools, work, tarball);
+      const { peerDependencies } = await readManifest(project, "fastify-authjs");
+      await checkFastify(tools, work, tarball, peerDependencies.fastify!.replace("^", ""));
       await checkUpgradeFrom(tools, project, work, tarball);
       await matrix.check(
         tools.name,
@@ -123,19 +128,21 @@ async function checkRuntimes(runtimes: Runtime[], node: string, project: string)
   await check("issuer", "issuer.mjs");
 }
 
-/** Signs in to an app with the oldest Fastify that package.json allows. */
-async function checkFastifyFloor({ command }: Runtime, work: string, tarball: string): Promise<void> {
-  const project = await makeProject(join(work, "fastify"));
-  const oldest = (await readManifest(join(work, "app"), "fastify-authjs")).peerDependencies.fastify?.replace(
-    "^",
-    "",
-  );
-  await install(project, [`fastify@${oldest}`, tarball, "oidc-provider@9"]);
+/** Signs in to an app with another Fastify: the oldest that package.json allows, and the next one. */
+async function checkFastify(
+  { command }: Runtime,
+  work: string,
+  tarball: string,
+  version: string,
+): Promise<void> {
+  const project = await makeProject(join(work, `fastify-${version}`));
+  // The peer range gets the next one once it is out.
+  await install(project, [`fastify@${version}`, tarball, "oidc-provider@9"], ["--legacy-peer-deps"]);
   await using provider = await startIdentityProvider(command, project);
   const env = { ISSUER: provider.issuer };
   for (const [column, method] of [["password", "password"], ["OIDC", "oidc"]] as const) {
     const check = () => runFixture(command, ["sign_in.mjs", method], { cwd: project, env });
-    await matrix.check(`Fastify ${oldest}`, column, check);
+    await matrix.check(`Fastify ${version}`, column, check);
   }
 }
 
