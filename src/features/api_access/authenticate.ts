@@ -25,7 +25,8 @@ const METADATA_KNOWN_FOR = 10 * 60_000;
 /** How many characters of tokens are remembered: some megabytes with their claims. */
 const MOST_REMEMBERED = 2 ** 22;
 
-/** What a request carries, if its scheme is one of ours. */
+/** Whether the scheme is one of ours, and what a request carries then. */
+const SCHEME = /^(?:bearer|dpop)(?: |$)/i;
 const CREDENTIALS = /^(bearer|dpop) +([\w.~+/-]+=*) *$/i;
 
 /** Under which requests carry the claims of their token; `null` if a session let them pass. */
@@ -91,8 +92,9 @@ export class AccessTokens {
         ...(error === undefined ? [] : [`error="${error}", error_description="${description}"`]),
         ...(scopes.length > 0 && error !== "invalid_token" ? [`scope="${scopes.join(" ")}"`] : []),
       ].join(", ");
-    const { authorization } = request.headers;
-    if (authorization === undefined) {
+    const { authorization = "" } = request.headers;
+    // Another scheme, such as Basic of a proxy, is beside the session.
+    if (!SCHEME.test(authorization)) {
       (request as WithClaims)[CLAIMS] = null;
       if (tokens.includes("session")) return challenge("Bearer");
       reply.header("www-authenticate", challenge("Bearer"));

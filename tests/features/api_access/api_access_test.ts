@@ -162,6 +162,8 @@ Deno.test("without a token there is no error in the challenge, and a session pas
     const both = await client.get("/both");
     assertEquals([both.statusCode, both.body], [200, "{}"]);
     assertEquals((await client.get("/read")).statusCode, 401, "a session is no access token");
+    const basic = await client.get("/both", { headers: { authorization: "Basic YTpi" } });
+    assertEquals(basic.statusCode, 200, "the password of a proxy is no token");
     // The header is judged, not the cookie beside it.
     const wrong = await client.get("/both", { headers: { authorization: "Bearer wrong.wrong.wrong" } });
     assertEquals(wrong.statusCode, 401);
