@@ -112,7 +112,7 @@ function authOf(config: CreateAuthConfig): AuthObject {
   const own = config as unknown as FastifyAuthConfig;
   // The instance is made when it is needed: an environment that is loaded after this module counts.
   const acting = (): ActionAuth => ({ config: own, instance: authInstance(own) });
-  return {
+  return withoutPlugin<AuthObject>({
     config: own,
     plugin: FastifyAuth(own),
     async getSession(request) {
@@ -123,27 +123,22 @@ function authOf(config: CreateAuthConfig): AuthObject {
     signIn:
       ((request: ActionRequest, reply: GuardedReply, provider?: string, options: SignInActionOptions = {}) =>
         signIn(acting(), request, reply, provider, options)) as SignInAction,
-    signOut:
-      ((request: ActionRequest, reply: GuardedReply, options: SignOutActionOptions = {}) =>
-        signOut(acting(), request, reply, options)) as SignOutAction,
+    signOut: ((request: ActionRequest, reply: GuardedReply, options: SignOutActionOptions = {}) =>
+      signOut(acting(), request, reply, options)) as SignOutAction,
     updateSession: (request, reply, data, options = {}) =>
       updateSession(acting(), request, reply, data, options) as ReturnType<AuthObject["updateSession"]>,
-    getToken: (request) => readClaims(request, own),
+    getToken: (request) =>
+      readClaims(request, own),
     ...featureActions(acting),
-    ...NO_PLUGIN,
-  };
+  });
 }
 
 /** Has `app.register(auth)` say what to write: Fastify takes a `default` function for the plugin of a module. */
-const NO_PLUGIN: object = {
-  default: () =>
-    Promise.reject(
-      invalid(
-        "register()",
-        'give it the plugin of the object: `app.register(auth.plugin, { prefix: "/auth" })`.',
-      ),
-    ),
-};
+function withoutPlugin<Members extends object>(members: Members): Members {
+  const problem = 'give it the plugin of the object: `app.register(auth.plugin, { prefix: "/auth" })`.';
+  const value = () => Promise.reject(invalid("register()", problem));
+  return Object.defineProperty(members, "default", { value });
+}
 
 /**
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a route whose `config.auth` guards nothing, since no
@@ -190,7 +185,7 @@ function tenantAuth(choose: ConfigForRequest): TenantAuthObject {
       const object = objectOf(await tenants.configOf(request));
       return await (object[name] as (...given: unknown[]) => unknown)(request, ...rest);
     }) as unknown as PerRequest[Name];
-  return {
+  return withoutPlugin<TenantAuthObject>({
     plugin: FastifyAuth(choose),
     getSession: (request) => getSession(request, choose) as ReturnType<AuthObject["getSession"]>,
     requireSession: (options) => requireSession(choose, options as RequireSessionOptions),
@@ -212,5 +207,5 @@ function tenantAuth(choose: ConfigForRequest): TenantAuthObject {
       }
       return objectOf(config);
     },
-  };
+  });
 }

@@ -19,6 +19,8 @@ export interface Answer {
   readonly session?: string;
   /** Whether that session is the one that the browser has, with an account more. */
   readonly goesOn?: boolean;
+  /** Whether a script or the application began the sign-in. */
+  readonly byScript?: boolean | undefined;
   readonly redirect?: string;
   /** Why the request failed. A `FastifyAuthError` without a redirect is thrown when the answer is sent. */
   readonly error?: Error;

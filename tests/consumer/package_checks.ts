@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
  * of which an application loads 50 KB, and the source maps with their sources are 2 MB, of which it loads nothing.
  */
 const MAX_PACKAGES = 14;
-const MAX_MEGABYTES = 9;
+const MAX_MEGABYTES = 9.5;
 
 /** Tests, and sources that were not compiled. */
 const STRANGERS = /(?:^|\/)tests?\/|_test\.|(?<!\.d)\.ts$/;

@@ -11,6 +11,9 @@ import { Client, setCookies } from "../support/client.ts";
 import { emptyTables, webAuthnAdapter, webAuthnConfig, type WebAuthnTables } from "../support/webauthn.ts";
 import { addAuthenticator } from "../support/webauthn_browser.ts";
 import { withSite } from "../support/webauthn_page.ts";
+import { pathOf } from "../support/oauth_client.ts";
+import { ScriptedProvider } from "../support/scripted_provider.ts";
+import { ALL_CHECKS } from "../support/scripted_sign_in.ts";
 
 const ADA = { id: "id-ada", name: "Ada", email: "ada@example.com", emailVerified: null };
 
@@ -139,4 +142,30 @@ Deno.test("the offer is for the user who is signed in, and a database that fails
   await using other = await testApp(failing.config);
   const answer = await new Client(other).signIn(FORM);
   assertEquals(answer.headers.location, "http://localhost/home");
+});
+
+Deno.test("a sign-in at a provider leads to the offer if a form began it, and not if a script did", async () => {
+  await using provider = await ScriptedProvider.start({});
+  const own = {
+    id: "op",
+    name: "OP",
+    type: "oidc",
+    clientId: "client",
+    clientSecret: "secret",
+    checks: ALL_CHECKS,
+  };
+  const { config, tables } = offerConfig({
+    providers: [{ ...own, issuer: provider.issuer } as never, Passkey],
+  });
+  await using app = await testApp(config);
+  tables.users.clear();
+  for (const [accept, offers] of [["text/html", true], ["application/json", false]] as const) {
+    const client = new Client(app);
+    const csrfToken = await client.csrfToken();
+    const headers = accept === "text/html" ? { accept } : { accept, "x-auth-return-redirect": "1" };
+    const started = await client.post("/auth/signin/op", { csrfToken, callbackUrl: "/home" }, headers);
+    const address = started.headers.location ?? started.json().url;
+    const answer = await client.get(pathOf(provider.authorize(String(address))));
+    assertEquals(answer.headers.location, offers ? OFFER : "http://localhost/home", accept);
+  }
 });

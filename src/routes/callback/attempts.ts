@@ -10,6 +10,7 @@ import { type ProviderContext, withoutCookies } from "../../core/context.ts";
 import { cookiesAfter, removalOf, type SetCookie } from "../../http/set_cookie.ts";
 import { type SignedIn, signedInBy } from "../../session/open.ts";
 import { parseJsonObject } from "../../utils/decode.ts";
+import { replyKind } from "../reply.ts";
 import { readSignedIn } from "../session_change.ts";
 
 /** How long an attempt may take, in seconds: as long as core gives it. */
@@ -45,6 +46,8 @@ interface Content extends Known {
   readonly digest: string;
   /** Where it leads. */
   readonly callbackUrl?: string | undefined;
+  /** Whether a script or the application began it, and no page of ours. */
+  readonly byScript?: boolean;
   /** Whether its session goes on when the browser is closed, if that was said. */
   readonly rememberMe?: boolean | undefined;
 }
@@ -105,8 +108,10 @@ async function keep(
   const callbackUrl =
     parseCookie(cookiesAfter(answer.cookies, context.cookies))[context.settings.callbackUrlCookie.name];
   const startedBy = await signedInUser(context);
-  const { rememberMe } = context;
-  const content: Content = { provider, until, digest: digestOf(key), startedBy, rememberMe, ...known };
+  const { rememberMe, fromApplication, headers } = context;
+  const byScript = fromApplication || replyKind(headers) !== "redirect";
+  const began = { startedBy, rememberMe, byScript };
+  const content: Content = { provider, until, digest: digestOf(key), ...began, ...known };
   const [place] = context.settings.attempts;
   const full = place!.seal(JSON.stringify({ ...content, callbackUrl }));
   const value = full.length > LONGEST ? place!.seal(JSON.stringify(content)) : full;

@@ -43,11 +43,12 @@ export async function handleOAuthCallback(received: ProviderContext): Promise<An
   if (attempt === undefined) return await leadOn(await answerCallback(received, undefined, {}), received);
   const context = contextOf(attempt, received);
   const finish = (call: CoreCall) => answerCallback(context, attempt, call);
-  const { linkTo } = attempt;
+  const { linkTo, byScript } = attempt;
   const answer = linkTo === undefined
     ? await leadOn(await finish({ signedIn: await linkedUser(attempt, context) }), context)
     : await context.auth.hooks.find(({ onLink }) => onLink !== undefined)!.onLink!(context, linkTo, finish);
-  return state === undefined && answer.error !== undefined ? answer : dropAttempt(answer, attempt, context);
+  if (state === undefined && answer.error !== undefined) return answer;
+  return dropAttempt({ ...answer, byScript }, attempt, context);
 }
 
 /** Answers the callback of an attempt; of none, if its `state` leads to none. */

@@ -12,14 +12,14 @@ const MAX_AGE = 30 * 24 * 60 * 60;
 /** The answer to a sign-in, which leads to the offer if the user has no passkey. */
 export async function offerPasskey(answer: Answer, context: ProviderContext): Promise<Answer> {
   const { config: { core, pages, providers }, origin, mountPath, headers, logger } = context;
-  const { session, goesOn, redirect, events } = answer;
+  const { session, goesOn, redirect, events, byScript } = answer;
   const { userId, isNewUser } = events?.["fastify-authjs:sign-in"] ?? {};
   const { name, options } = cookieSettings({ name: "passkey-offer" }, core, origin.secure);
   const isOfPage = !context.fromApplication && replyKind(headers) === "redirect";
   const isNewPage = isNewUser === true && core.pages?.newUser !== undefined;
   const isAsked = parseCookie(context.cookies)[name] !== undefined;
   if (!pages.passkeyOffer || !isOfPage || isNewPage || isAsked) return answer;
-  if (!session || goesOn || redirect === undefined || userId === undefined) return answer;
+  if (byScript || !session || goesOn || redirect === undefined || userId === undefined) return answer;
   try {
     const ids = [...providers.values()].filter(({ type }) => type === "webauthn").map(({ id }) => id);
     // authorize() may return a user whom the database does not have.

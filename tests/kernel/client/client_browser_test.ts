@@ -69,6 +69,7 @@ browserTest(
       assertEquals(Object.keys(await call(page, "getProviders") as object), [
         "credentials",
         "local",
+        "work",
         "nodemailer",
         "passkey",
       ]);
