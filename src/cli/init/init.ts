@@ -54,7 +54,7 @@ function warnings({ providers }: Choices): string[] {
     .map(({ module }) => `Auth.js advises against "${module}": docs/providers.md names what replaces it.`);
 }
 
-/** Where this package is, if not in a registry: a tarball or a checkout. And whether Node needs a loader for TypeScript. */
+/** Where this package is, if not in a registry, and whether Node needs a loader for TypeScript. */
 async function ownPackage({ directory }: Choices) {
   const { url } = import.meta;
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
