@@ -188,11 +188,13 @@ async function test(args: string[]): Promise<number> {
 }
 
 /**
- * Runs every second test file in one process and the others in another, at the same time: most tests wait for servers.
- * Not `deno test --parallel`, which has one process, and so one environment, for all of them.
+ * Runs every second test file, by size, in one process and the others in another, at the same time: most tests wait for
+ * servers, and large files take longer. Not `deno test --parallel`, which has one process, and so one environment, for
+ * all of them.
  */
 async function testInHalves(lock: string[]): Promise<number> {
-  const files = await testFiles();
+  const sized = (await testFiles()).map((file) => ({ file, size: Deno.statSync(new URL(file, root)).size }));
+  const files = sized.sort((one, other) => one.size - other.size).map(({ file }) => file);
   const half = (first: number) => files.filter((_, index) => index % 2 === first);
   const shown = runDeno(["test", "-A", ...lock, ...half(0)]);
   const held = runDeno(["test", "-A", ...lock, ...half(1)], {}, shown);
