@@ -21,7 +21,7 @@ export interface AuthEvent {
 
 /** `fastify-authjs:sign-in`: a user has signed in. */
 export interface SignInEvent extends AuthEvent {
-  /** The id of the user. Without an adapter core makes a new one for each sign-in with OAuth. */
+  /** The id of the user. */
   readonly userId?: string;
   /** The id of the account at the provider; none for e-mail, where it is the address. */
   readonly accountId?: string;
