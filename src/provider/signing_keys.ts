@@ -18,7 +18,7 @@ export class SigningKeys {
   readonly #sets = new LRUCache<string, RemoteJWKSet>({ max: MOST_ADDRESSES });
 
   /** The keys at an address. They throw a {@linkcode ProviderUnavailable} if they cannot be had. */
-  at(url: string, client: OpenIdClient): RemoteJWKSet {
+  at(url: string, client: Pick<OpenIdClient, "id" | "fetch">): RemoteJWKSet {
     const name = `${client.id} ${url}`;
     const set = this.#sets.get(name) ??
       createRemoteJWKSet(new URL(url), { [customFetch]: (input, init) => fetchKeys(input, init, client) });
@@ -31,7 +31,7 @@ export class SigningKeys {
 async function fetchKeys(
   input: string,
   { signal: _signal, ...init }: RequestInit,
-  { id, fetch }: OpenIdClient,
+  { id, fetch }: Pick<OpenIdClient, "id" | "fetch">,
 ): Promise<Response> {
   const response = await fetch(input, init).catch((error) => {
     // A refusal, too: the provider publishes that they are there.

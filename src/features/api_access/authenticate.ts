@@ -1,19 +1,20 @@
 /** Lets requests with an access token pass a guard, or refuses them (RFC 6750 section 3). */
-import type { FastifyRequest } from "fastify";
-import { createRemoteJWKSet, customFetch, decodeJwt, jwtVerify } from "jose";
+import { calculateJwkThumbprint, decodeJwt, EmbeddedJWK, jwtVerify } from "jose";
 import { LRUCache } from "lru-cache";
+import { hash } from "node:crypto";
 import * as oauth from "oauth4webapi";
 import type { Guarded } from "../../core/context.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { type PublicOrigin, requireOrigin } from "../../http/origin.ts";
 import type { Setup } from "../../instance/feature.ts";
 import { type Fetch, limitedFetch } from "../../provider/fetch.ts";
-import { PUBLIC_KEY_ALGORITHMS, requestOptions } from "../../provider/openid_client.ts";
+import { type OpenIdClient, PUBLIC_KEY_ALGORITHMS, requestOptions } from "../../provider/openid_client.ts";
 import { DEFAULT_PROVIDER_TIMEOUT } from "../../provider/prepare.ts";
-import type { GuardedReply } from "../../types.ts";
+import { SigningKeys } from "../../provider/signing_keys.ts";
+import type { SharedStore } from "../../session/shared_store.ts";
+import type { GuardedReply, GuardedRequest } from "../../types.ts";
 import { parseJsonObject } from "../../utils/decode.ts";
 import { errorChain } from "../../utils/error_chain.ts";
-import { Proofs, Refused } from "./dpop.ts";
 import type { AccessTokenClaims, ApiIssuer } from "./options.ts";
 
 /** For how long a token that was checked is not checked again, in milliseconds: a key may be withdrawn. */
@@ -24,6 +25,11 @@ const METADATA_KNOWN_FOR = 10 * 60_000;
 
 /** How many characters of tokens are remembered: some megabytes with their claims. */
 const MOST_REMEMBERED = 2 ** 22;
+
+/** By how many seconds a proof may be older or newer than now. */
+const WINDOW = 300;
+
+const algorithms = [...PUBLIC_KEY_ALGORITHMS];
 
 /** Whether the scheme is one of ours, and what a request carries then. */
 const SCHEME = /^(?:bearer|dpop)(?: |$)/i;
@@ -41,8 +47,19 @@ export function claimsOf(request: object): AccessTokenClaims | null | undefined 
   return (request as WithClaims)[CLAIMS];
 }
 
-interface Server extends ApiIssuer {
-  readonly fetch: Fetch;
+/** Why a token does not count, for the log. */
+class Refused extends Error {}
+
+interface Server extends ApiIssuer, Pick<OpenIdClient, "id" | "fetch"> {}
+
+/** A request with a token. */
+interface Asked {
+  readonly request: GuardedRequest;
+  readonly url: string;
+  readonly token: string;
+  readonly isDpop: boolean;
+  /** What the guard names. */
+  readonly audience: string | undefined;
 }
 
 /** The access tokens of one configuration. */
@@ -60,8 +77,9 @@ export class AccessTokens {
     ignoreFetchAbort: true,
     fetchMethod: (_issuer, _stale, { context }) => discover(context),
   });
-  readonly #keys = new Map<string, ReturnType<typeof createRemoteJWKSet>>();
-  readonly #proofs: Proofs;
+  readonly #keys = new SigningKeys();
+  readonly #store: SharedStore | undefined;
+  readonly #proofs = new LRUCache<string, true>({ max: 100_000, ttl: 2 * WINDOW * 1000, ttlResolution: 0 });
 
   constructor({ config, production, insecure, store }: Setup) {
     const { issuers = [] } = config.apiAccess!;
@@ -69,9 +87,9 @@ export class AccessTokens {
     this.#servers = new Map(issuers.map((each) => {
       const { issuer } = each;
       const limited = limitedFetch(issuer, (...given) => fetch(...given), limits, { issuer });
-      return [issuer, { ...each, fetch: fetchOf(issuer, limited) }];
+      return [issuer, { ...each, id: issuer, fetch: fetchOf(issuer, limited) }];
     }));
-    this.#proofs = new Proofs(store);
+    this.#store = store;
   }
 
   /**
@@ -80,116 +98,97 @@ export class AccessTokens {
    * @throws {FastifyAuthError} 401 or 403, with the challenge on the reply; 503 if it is not known whether a token
    * counts.
    */
-  async admit(
-    { request, options, auth }: Guarded,
-    reply: GuardedReply,
-  ): Promise<true | string | undefined> {
+  async admit({ request, options, auth }: Guarded, reply: GuardedReply): Promise<true | string | undefined> {
     const { tokens = ["session"], scopes = [], audience } = options;
     if (!tokens.includes("access")) return undefined;
     const origin = requireOrigin(request, auth.config.origin);
-    const challenge = (scheme: string, error?: string, description?: string) =>
+    const { authorization = "" } = request.headers;
+    const [, scheme = "", token] = CREDENTIALS.exec(authorization) ?? [];
+    const isDpop = /^dpop$/i.test(scheme);
+    const challenge = (error?: string, description?: string) =>
       [
-        `${scheme} resource_metadata="${metadataAddress(audience, origin)}"`,
+        `${isDpop ? "DPoP" : "Bearer"} resource_metadata="${metadataAddress(audience, origin)}"`,
         ...(error === undefined ? [] : [`error="${error}", error_description="${description}"`]),
         ...(scopes.length > 0 && error !== "invalid_token" ? [`scope="${scopes.join(" ")}"`] : []),
       ].join(", ");
-    const { authorization = "" } = request.headers;
+    const refused = (isForbidden: boolean, message: string, ...why: Parameters<typeof challenge>) => {
+      reply.header("www-authenticate", challenge(...why));
+      const code = isForbidden ? "FST_AUTHJS_FORBIDDEN" : "FST_AUTHJS_UNAUTHENTICATED";
+      return new FastifyAuthError(code, message);
+    };
     // Another scheme, such as Basic of a proxy, is beside the session.
     if (!SCHEME.test(authorization)) {
       (request as WithClaims)[CLAIMS] = null;
-      if (tokens.includes("session")) return challenge("Bearer");
-      reply.header("www-authenticate", challenge("Bearer"));
-      throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Send an access token to use this route.");
+      if (tokens.includes("session")) return challenge();
+      throw refused(false, "Send an access token to use this route.");
     }
-    const [, scheme = "Bearer", token] = CREDENTIALS.exec(authorization) ?? [];
-    const shown = /^dpop$/i.test(scheme) ? "DPoP" : "Bearer";
+    let claims: AccessTokenClaims;
     try {
       if (token === undefined) throw new Refused("The Authorization header has no bearer or DPoP token.");
-      const claims = await this.#claimsOf(token, shown, audience, { request, origin });
-      const held = scopesOf(claims);
-      if (!scopes.every((scope) => held.includes(scope))) {
-        reply.header("www-authenticate", challenge(shown, "insufficient_scope", "The token lacks a scope."));
-        throw new FastifyAuthError(
-          "FST_AUTHJS_FORBIDDEN",
-          `The token lacks a scope of ${scopes.join(", ")}.`,
-        );
-      }
-      (request as WithClaims)[CLAIMS] = claims;
-      return true;
+      const url = origin.href + request.originalUrl;
+      claims = await this.#claimsOf({ request, url, token, isDpop, audience });
     } catch (error) {
-      if (error instanceof FastifyAuthError && error.code !== "FST_AUTHJS_UNAVAILABLE") throw error;
-      const unavailable = [...errorChain(error)].find((each) => each instanceof FastifyAuthError);
-      if (unavailable !== undefined) {
+      const ours = [...errorChain(error)].find((each) => each instanceof FastifyAuthError);
+      if (ours === error && ours?.code !== "FST_AUTHJS_UNAVAILABLE") throw error;
+      if (ours !== undefined) {
         const message = "The access token could not be checked. The log says why.";
         request.log.error(error as Error, message);
         throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", message);
       }
       request.log.info({ reason: (error as Error).message }, "An access token was refused.");
-      reply.header(
-        "www-authenticate",
-        challenge(shown, "invalid_token", "The token is invalid or has expired."),
-      );
-      throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "The access token is invalid or has expired.");
+      const description = "The token is invalid or has expired.";
+      throw refused(false, "The access token is invalid or has expired.", "invalid_token", description);
     }
+    const held = scopesOf(claims);
+    if (!scopes.every((scope) => held.includes(scope))) {
+      const message = `The token lacks a scope of ${scopes.join(", ")}.`;
+      throw refused(true, message, "insufficient_scope", "The token lacks a scope.");
+    }
+    (request as WithClaims)[CLAIMS] = claims;
+    return true;
   }
 
-  async #claimsOf(
-    token: string,
-    scheme: string,
-    audience: string | undefined,
-    asked: { request: Guarded["request"]; origin: PublicOrigin },
-  ): Promise<AccessTokenClaims> {
+  async #claimsOf(asked: Asked): Promise<AccessTokenClaims> {
+    const { request: { headers: { dpop } }, token, isDpop, audience } = asked;
     const key = `${audience ?? ""} ${token}`;
     const known = this.#known.get(key);
-    const isKnown = known !== undefined && (known.exp === undefined || known.exp * 1000 > Date.now());
-    if (isKnown && scheme === "Bearer" && asked.request.headers.dpop === undefined) return known;
-    const { claims, knownFor, isProven } = await this.#check(token, audience, asked);
-    const proof = asked.request.headers.dpop;
-    if (isBound(claims) || scheme === "DPoP" || proof !== undefined) {
-      if (scheme !== "DPoP") throw new Refused("A token that is bound to a key came as a bearer token.");
-      await this.#proofs.check(proof, token, claims, { ...asked, isProven });
-    }
-    if (isBound(claims)) return claims;
+    const isPlain = !isDpop && dpop === undefined;
+    if (isPlain && known && (known.exp === undefined || known.exp * 1000 > Date.now())) return known;
+    const isJwt = token.split(".").length === 3;
+    const claims = isJwt ? await this.#verify(asked) : await this.#introspect(asked);
+    const isBound = Object.keys(Object(claims.cnf)).length > 0;
+    if (isBound || !isPlain) await this.#prove(asked, claims);
+    if (isBound) return claims;
     // Requests with the same token share them.
     const shared = JSON.parse(JSON.stringify(claims), (_name, value) => Object.freeze(value));
-    this.#known.set(key, shared, { ttl: knownFor });
+    this.#known.set(key, shared, { ttl: isJwt ? JWT_KNOWN_FOR : OPAQUE_KNOWN_FOR });
     return shared;
   }
 
-  async #check(token: string, audience: string | undefined, { request, origin }: {
-    request: Guarded["request"];
-    origin: PublicOrigin;
-  }) {
-    if (token.split(".").length !== 3) {
-      return { claims: await this.#introspect(token, audience), knownFor: OPAQUE_KNOWN_FOR, isProven: false };
-    }
+  async #verify({ request, url, token, audience }: Asked): Promise<AccessTokenClaims> {
     if (!/^(?:[\w-]+\.){2}[\w-]+$/.test(token)) throw new Refused("It is no JWT in its compact form.");
     const server = this.#servers.get(String(decodeJwt(token).iss));
     if (server === undefined) throw new Refused("Its issuer is none of `apiAccess.issuers`.");
     const wanted = audience ?? server.audience;
     const metadata = await this.#metadataOf(server);
     if (server.rfc9068 !== false) {
-      const headers = new Headers();
-      for (const name of ["authorization", "dpop"]) {
-        const value = request.headers[name];
-        if (typeof value === "string") headers.set(name, value);
-      }
-      const url = `${origin.href}${(request as FastifyRequest).originalUrl}`;
-      const checked = new Request(url, { method: request.method, headers });
+      const { method, headers: { authorization = "", dpop } } = request;
+      const headers = { authorization, ...(dpop !== undefined && { dpop: String(dpop) }) };
+      const checked = new Request(url, { method, headers });
       const claims = await oauth.validateJwtAccessToken(metadata, checked, wanted, requestOptions(server));
-      return { claims: claims as AccessTokenClaims, knownFor: JWT_KNOWN_FOR, isProven: true };
+      return claims as AccessTokenClaims;
     }
-    const { payload } = await jwtVerify(token, this.#keysAt(metadata.jwks_uri!, server), {
-      algorithms: [...PUBLIC_KEY_ALGORITHMS],
+    const { payload } = await jwtVerify(token, this.#keys.at(metadata.jwks_uri!, server), {
+      algorithms,
       issuer: server.issuer,
       audience: wanted,
       requiredClaims: ["exp"],
       clockTolerance: 30,
     });
-    return { claims: payload as AccessTokenClaims, knownFor: JWT_KNOWN_FOR, isProven: false };
+    return payload as AccessTokenClaims;
   }
 
-  async #introspect(token: string, audience: string | undefined): Promise<AccessTokenClaims> {
+  async #introspect({ token, audience }: Asked): Promise<AccessTokenClaims> {
     const server = [...this.#servers.values()].find(({ introspection }) => introspection !== undefined);
     if (server === undefined) throw new Refused("It is no JWT, and no issuer has `introspection`.");
     const metadata = await this.#metadataOf(server);
@@ -206,29 +205,38 @@ export class AccessTokens {
     return { ...claims, iss } as AccessTokenClaims;
   }
 
-  async #metadataOf(server: Server): Promise<oauth.AuthorizationServer> {
-    const { issuer, jwksUri, introspection } = server;
-    const found = jwksUri !== undefined && introspection === undefined
-      ? this.#metadata.get(issuer)
-      : await this.#metadata.fetch(issuer, { context: server });
-    if (found !== undefined) return found;
-    const given: oauth.AuthorizationServer = { issuer, jwks_uri: jwksUri! };
-    this.#metadata.set(issuer, given);
-    return given;
+  /** Checks a proof of possession of the key (RFC 9449 section 4.3), which counts once. */
+  async #prove({ request, url, token, isDpop }: Asked, { cnf }: AccessTokenClaims): Promise<void> {
+    if (!isDpop) throw new Refused("A token that is bound to a key came as a bearer token.");
+    const { method, headers: { dpop: proof } } = request;
+    if (typeof proof !== "string" || proof.includes(",")) throw new Refused("There is no proof, or several.");
+    const { payload, protectedHeader } = await jwtVerify(proof, EmbeddedJWK, {
+      algorithms,
+      typ: "dpop+jwt",
+      requiredClaims: ["jti", "htm", "htu", "iat", "ath"],
+    });
+    const { jti, htm, htu, iat, ath } = payload;
+    const thumbprint = await calculateJwkThumbprint(protectedHeader.jwk!);
+    const isOwn = Object(cnf).jkt === thumbprint && ath === hash("sha256", token, "base64url") &&
+      htm === method && URL.canParse(String(htu)) && withoutQuery(String(htu)) === withoutQuery(url) &&
+      Math.abs(Date.now() / 1000 - iat!) <= WINDOW;
+    if (!isOwn) throw new Refused("The proof is of another key, request, token or time.");
+    const key = hash("sha256", `${thumbprint} ${jti}`, "base64url");
+    const isNew = this.#store === undefined
+      ? !this.#proofs.has(key)
+      : await this.#store.call("lock", this.#store.key("dpop", key), "used", 2 * WINDOW * 1000);
+    this.#proofs.set(key, true);
+    if (!isNew) throw new Refused("The proof came before.");
   }
 
-  #keysAt(url: string, { fetch }: Server) {
-    const keys = this.#keys.get(url) ??
-      createRemoteJWKSet(new URL(url), {
-        [customFetch]: (input, { signal: _, ...init }) => fetch(input, init),
-      });
-    this.#keys.set(url, keys);
-    return keys;
+  async #metadataOf(server: Server): Promise<oauth.AuthorizationServer> {
+    return (await this.#metadata.fetch(server.issuer, { context: server }))!;
   }
 }
 
-function isBound({ cnf }: AccessTokenClaims): boolean {
-  return typeof cnf === "object" && cnf !== null && Object.keys(cnf).length > 0;
+function withoutQuery(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return origin + pathname;
 }
 
 /** Scopes, also as servers have them that do not follow RFC 9068. */
@@ -238,13 +246,15 @@ function scopesOf({ scope, scp }: AccessTokenClaims): string[] {
 
 /** The metadata of an issuer, of OpenID Connect Discovery or of RFC 8414. */
 async function discover(server: Server): Promise<oauth.AuthorizationServer> {
-  const url = new URL(server.issuer);
+  const { issuer, jwksUri: jwks_uri, introspection } = server;
+  if (jwks_uri !== undefined && introspection === undefined) return { issuer, jwks_uri };
+  const url = new URL(issuer);
   const read = async (algorithm: "oidc" | "oauth2") => {
     const response = await oauth.discoveryRequest(url, { ...requestOptions(server), algorithm });
     return await oauth.processDiscoveryResponse(url, response);
   };
   const metadata = await read("oidc").catch((error) => read("oauth2").catch(() => Promise.reject(error)));
-  return server.jwksUri === undefined ? metadata : { ...metadata, jwks_uri: server.jwksUri };
+  return jwks_uri === undefined ? metadata : { ...metadata, jwks_uri };
 }
 
 /** Sends what is asked of an issuer. An answer that says nothing of the token is an error. */
@@ -252,15 +262,13 @@ function fetchOf(issuer: string, limited: Fetch): Fetch {
   return async (input, init) => {
     const response = await limited(input, init);
     if (response.ok && parseJsonObject(await response.clone().text()) !== undefined) return response;
-    const problem = `The issuer ${issuer} answered ${response.status}, or no JSON object, at ${
-      String(input)
-    }.`;
+    const problem = `The issuer ${issuer} answered ${response.status}, or no JSON object, at ${input}.`;
     throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", problem);
   };
 }
 
 /** Where the metadata of the resource are (RFC 9728 section 3.1): of the audience, if it is an address of ours. */
-export function metadataAddress(audience: string | undefined, { href }: PublicOrigin): string {
+function metadataAddress(audience: string | undefined, { href }: PublicOrigin): string {
   const own = audience !== undefined && URL.canParse(audience) ? new URL(audience) : undefined;
   const path = own?.origin === href && own.pathname !== "/" ? own.pathname : "";
   return `${href}/.well-known/oauth-protected-resource${path}`;

@@ -6,18 +6,18 @@ import type { ApiAccessGuardOptions } from "./options.ts";
 /** RFC 6749 section 3.3. */
 export const isScope = (value: unknown) => isText(value) && /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(value);
 
-const KINDS: readonly unknown[] = ["session", "access"];
+const listOf = (isValid: (value: unknown) => boolean, wanted: string): Rule => (value, name) =>
+  Array.isArray(value) && value.length > 0 && value.every(isValid)
+    ? undefined
+    : `\`${name}\` must be a list of ${wanted}.`;
 
 export const GUARD: ListedGuard = {
   rules: {
-    tokens: (value, name) =>
-      Array.isArray(value) && value.length > 0 && value.every((each) => KINDS.includes(each))
-        ? undefined
-        : `\`${name}\` must be a list of "session" and "access"; leave it out for sessions alone.`,
-    scopes: (value, name) =>
-      Array.isArray(value) && value.length > 0 && value.every(isScope)
-        ? undefined
-        : `\`${name}\` must be a list of scopes, such as ["orders:read"]; leave it out to require none.`,
+    tokens: listOf(
+      (value) => value === "session" || value === "access",
+      '"session" and "access"; leave it out for sessions alone',
+    ),
+    scopes: listOf(isScope, 'scopes, such as ["orders:read"]; leave it out to require none'),
     audience: FILLED,
   } satisfies Record<keyof ApiAccessGuardOptions, Rule>,
   together({ tokens, scopes, audience, ...others }) {
@@ -33,18 +33,11 @@ export const GUARD: ListedGuard = {
   },
   unused: "`tokens`, `scopes` and `audience` need `apiAccess` in the configuration, which names the issuers.",
   code: "FST_AUTHJS_UNAUTHENTICATED",
-  security: ({ tokens = ["session"], scopes = [] }) =>
-    tokens.includes("access")
-      ? {
-        isAlone: !tokens.includes("session"),
-        name: "accessToken",
-        scheme: {
-          type: "http",
-          scheme: "bearer",
-          description: `An access token (RFC 6750, RFC 9449)${
-            scopes.length > 0 ? ` with the scopes ${scopes.join(", ")}` : ""
-          }.`,
-        },
-      }
-      : undefined,
+  security({ tokens = [], scopes = [] }) {
+    if (!tokens.includes("access")) return undefined;
+    const wanted = scopes.length > 0 ? ` with the scopes ${scopes.join(", ")}` : "";
+    const description = `An access token (RFC 6750, RFC 9449)${wanted}.`;
+    const scheme = { type: "http", scheme: "bearer", description };
+    return { isAlone: !tokens.includes("session"), name: "accessToken", scheme };
+  },
 };

@@ -20,13 +20,13 @@ const DAY = 24 * 60 * 60;
 /** In milliseconds: when a key of the store is replaced, and for how long it is published. */
 const REPLACED_AFTER = 30 * DAY * 1000, PUBLISHED_FOR = 40 * DAY * 1000;
 
-/** A private key, and when it was made. */
 interface SigningKey {
+  /** A private key. */
   readonly jwk: JWK & { readonly kid: string; readonly alg: string };
+  /** When it was made. */
   readonly at: number;
 }
 
-/** The claims of the access token of a request. */
 // deno-lint-ignore require-await -- an error is a rejection
 export async function getClaims(
   _auth: ActionAuth,
@@ -40,7 +40,6 @@ export async function getClaims(
   );
 }
 
-/** Issues a token for the signed-in user. */
 export async function issueToken(
   { config, instance }: ActionAuth,
   request: SessionRequest,
@@ -48,18 +47,15 @@ export async function issueToken(
 ): Promise<string> {
   assertObject(options, "options of issueToken()");
   const { audience, ttl = 300, scopes = [] } = options;
-  if (typeof audience !== "string" || audience === "") {
-    throw invalid("issueToken()", "`audience` is missing.");
-  }
+  const refused = (problem: string) => invalid("issueToken()", problem);
+  if (typeof audience !== "string" || audience === "") throw refused("`audience` is missing.");
   if (!(Number.isInteger(ttl) && ttl >= 1 && ttl <= DAY)) {
-    throw invalid("issueToken()", `\`ttl\` must be a number of seconds from 1 to ${DAY}.`);
+    throw refused(`\`ttl\` must be a number of seconds from 1 to ${DAY}.`);
   }
-  if (!Array.isArray(scopes) || !scopes.every(isScope)) {
-    throw invalid("issueToken()", "`scopes` must be a list of scopes.");
-  }
+  if (!Array.isArray(scopes) || !scopes.every(isScope)) throw refused("`scopes` must be a list of scopes.");
   await instance.requireReady();
   if (instance.config.facts.config.apiAccess === undefined) {
-    throw invalid("issueToken()", "set `apiAccess: {}` in the configuration.");
+    throw refused("set `apiAccess: {}` in the configuration.");
   }
   const { session, claims, failure } = await readSession(request, config);
   if (failure !== undefined) throw failure;
@@ -68,7 +64,12 @@ export async function issueToken(
     throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to get a token.");
   }
   const [key] = await signingKeys(instance, true);
-  if (key === undefined) throw invalid("issueToken()", NO_KEYS);
+  if (key === undefined) {
+    throw refused(
+      "there are no keys: set the variable AUTH_SIGNING_KEYS, a JWK Set with a private key (ES256 or EdDSA), " +
+        "or a `store`, in which they are made.",
+    );
+  }
   const { mount = "" } = pathsIn((request as { server?: { server: object } }).server!, instance) ?? {};
   const issuer = requireOrigin(request, instance.config.origin).href + mount;
   const scope = scopes.length > 0 && { scope: scopes.join(" ") };
@@ -79,17 +80,10 @@ export async function issueToken(
     .sign(await importJWK(key.jwk, key.jwk.alg));
 }
 
-const NO_KEYS =
-  "there are no keys: set the variable AUTH_SIGNING_KEYS, a JWK Set with a private key (ES256 or EdDSA), " +
-  "or a `store`, in which they are made.";
-
 /** `GET <prefix>/jwks`: the public keys (RFC 7517). */
 export async function jwksAnswer({ auth }: RequestContext): Promise<Answer> {
-  const keys = (await signingKeys(auth, false)).map(({ jwk: { d: _private, ...jwk } }) => ({
-    ...jwk,
-    use: "sig",
-  }));
-  return jsonAnswer({ keys });
+  const keys = await signingKeys(auth, false);
+  return jsonAnswer({ keys: keys.map(({ jwk: { d: _private, ...jwk } }) => ({ ...jwk, use: "sig" })) });
 }
 
 /** The keys, the one that signs first. */
@@ -99,15 +93,18 @@ async function signingKeys(auth: AuthInUse, makes: boolean): Promise<readonly Si
   if (given !== undefined) return keysIn(given);
   const store = auth.settings(true).refresh.store;
   if (refresh.store === undefined || store === undefined) return [];
-  const [place, ...older] = [secret!].flat().map((each) => placeOf(each, "signing keys"));
+  // The first secret may be new: those before it have sealed the keys.
+  const places = [secret!].flat().map((each) => placeOf(each, "signing keys"));
+  const [place] = places;
   const read = async () => {
-    const [value] = await store.call("get", [place!.name]);
-    const text = [place!, ...older].map((each) => each.open(value)).find((each) => each !== undefined);
+    const values = await store.call("get", places.map(({ name }) => name));
+    const text = places.map((each, index) => each.open(values[index])).find((each) => each !== undefined);
     return (text === undefined ? [] : JSON.parse(text) as SigningKey[])
       .filter(({ at }) => at > Date.now() - PUBLISHED_FOR);
   };
+  const isNew = ([first]: SigningKey[]) => first !== undefined && first.at > Date.now() - REPLACED_AFTER;
   const known = await read();
-  if (!makes || (known[0] && known[0].at > Date.now() - REPLACED_AFTER)) return known;
+  if (!makes || isNew(known)) return known;
   const lock = `${place!.name}:lock`, owner = randomUUID();
   // Another process makes it meanwhile: the old one signs, or the new one once it is there.
   for (let tries = 0; !await store.call("lock", lock, owner, 5000) && tries < 50; tries++) {
@@ -115,7 +112,7 @@ async function signingKeys(auth: AuthInUse, makes: boolean): Promise<readonly Si
   }
   try {
     const current = await read();
-    if (current[0] && current[0].at > Date.now() - REPLACED_AFTER) return current;
+    if (isNew(current)) return current;
     const { privateKey } = await generateKeyPair("ES256", { extractable: true });
     const jwk = { ...await exportJWK(privateKey), kid: randomUUID(), alg: "ES256" };
     const keys = [{ jwk, at: Date.now() }, ...current];

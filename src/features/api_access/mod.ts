@@ -1,11 +1,31 @@
 /** Access tokens on guarded routes (RFC 6750, RFC 9068, RFC 7662, RFC 9449), and tokens for other services. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isObject, isText } from "../../config/rules.ts";
+import type { AuthInUse } from "../../core/context.ts";
+import { requireOrigin } from "../../http/origin.ts";
+import type { AuthInstance } from "../../instance/auth_instance.ts";
 import type { Feature } from "../../instance/feature.ts";
+import { pathsIn, rootOf } from "../../instance/mount.ts";
+import { PUBLIC_KEY_ALGORITHMS } from "../../provider/openid_client.ts";
 import { later } from "../../utils/later.ts";
 import { isScope } from "./guard_options.ts";
 import type { ApiAccessOptions, ApiIssuer } from "./options.ts";
 
-const KNOWN = ["issuer", "audience", "jwksUri", "rfc9068", "introspection"];
+/** What an option of an issuer may be, and what is said of anything else. */
+const ISSUER: Record<keyof ApiIssuer, readonly [isValid: (value: unknown) => boolean, wanted: string]> = {
+  issuer: [isUrl, 'be a URL, such as "https://login.example"'],
+  audience: [
+    isFilled,
+    'say what tokens are for, such as "https://api.example": without it a token for any other service would be ' +
+    "accepted",
+  ],
+  jwksUri: [(value) => value === undefined || isUrl(value), "be a URL"],
+  rfc9068: [(value = true) => typeof value === "boolean", "be true or false"],
+  introspection: [
+    (value) => value === undefined || [Object(value).clientId, Object(value).clientSecret].every(isFilled),
+    "be `{ clientId, clientSecret }`",
+  ],
+};
 
 export const apiAccess: Feature = {
   rules: {
@@ -18,18 +38,15 @@ export const apiAccess: Feature = {
     ["FST_AUTHJS_CONFIG_INVALID", ({ config: { apiAccess } }) => problemOf(apiAccess!)],
   ],
   routes: [{ action: "jwks", methods: ["GET"], provider: false }],
-  configure(setup) {
-    const access = later(async () => {
-      const { AccessTokens } = await import("./authenticate.ts");
-      const tokens = new AccessTokens(setup);
-      return () => tokens;
-    });
-    return {
-      onAccess: async (guarded, reply) => await (await access()).admit(guarded, reply),
-      onMount: async (scope, auth) => (await import("./metadata.ts")).addMetadata(scope, auth, setup.config),
-      handlers: { jwks: async (context) => await (await import("./issue.ts")).jwksAnswer(context) },
-    };
-  },
+  configure: (setup) => ({
+    onAccess: later(async () => {
+      const tokens = new (await import("./authenticate.ts")).AccessTokens(setup);
+      return (guarded, reply) => tokens.admit(guarded, reply);
+    }),
+    // deno-lint-ignore require-await -- an error is a rejection
+    onMount: async (scope, auth) => addMetadata(scope, auth, setup.config.apiAccess!),
+    handlers: { jwks: later(async () => (await import("./issue.ts")).jwksAnswer) },
+  }),
 };
 
 function problemOf({ issuers = [], scopes = [] }: ApiAccessOptions): string | undefined {
@@ -37,7 +54,7 @@ function problemOf({ issuers = [], scopes = [] }: ApiAccessOptions): string | un
   if (!Array.isArray(scopes) || !scopes.every(isScope)) return "`apiAccess.scopes` must be a list of scopes.";
   for (const [index, each] of issuers.entries()) {
     const problem = problemOfIssuer(each);
-    if (problem !== undefined) return `\`apiAccess.issuers[${index}]\`${problem}`;
+    if (problem !== undefined) return `\`apiAccess.issuers[${index}]\`${problem}.`;
   }
   if (new Set(issuers.map(({ issuer }) => issuer)).size < issuers.length) {
     return "`apiAccess.issuers` has an issuer twice.";
@@ -49,24 +66,51 @@ function problemOf({ issuers = [], scopes = [] }: ApiAccessOptions): string | un
 }
 
 function problemOfIssuer(given: ApiIssuer): string | undefined {
-  if (!isObject(given)) return " must be an object such as `{ issuer, audience }`.";
-  const unknown = Object.keys(given).find((name) => !KNOWN.includes(name));
-  if (unknown !== undefined) return ` has no option \`${unknown}\`; there are ${KNOWN.join(", ")}.`;
-  const { issuer, audience, jwksUri, rfc9068 = true, introspection } = given;
-  if (!isUrl(issuer)) return '.issuer must be a URL, such as "https://login.example".';
-  if (!isText(audience) || audience === "") {
-    return '.audience must say what tokens are for, such as "https://api.example": without it a token for any other ' +
-      "service would be accepted.";
+  if (!isObject(given)) return " must be an object such as `{ issuer, audience }`";
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(ISSUER, name));
+  if (unknown !== undefined) {
+    return ` has no option \`${unknown}\`; there are ${Object.keys(ISSUER).join(", ")}`;
   }
-  if (jwksUri !== undefined && !isUrl(jwksUri)) return ".jwksUri must be a URL.";
-  if (typeof rfc9068 !== "boolean") return ".rfc9068 must be true or false.";
-  if (introspection === undefined) return undefined;
-  const { clientId, clientSecret } = introspection ?? {};
-  return [clientId, clientSecret].every((text) => isText(text) && text !== "")
-    ? undefined
-    : ".introspection must be `{ clientId, clientSecret }`.";
+  for (const [name, [isValid, wanted]] of Object.entries(ISSUER)) {
+    if (!isValid(given[name as keyof ApiIssuer])) return `.${name} must ${wanted}`;
+  }
+}
+
+function isFilled(value: unknown): boolean {
+  return isText(value) && value !== "";
 }
 
 function isUrl(value: unknown): boolean {
   return isText(value) && /^https?:/.test(value) && URL.canParse(value);
+}
+
+const RESOURCE = "/.well-known/oauth-protected-resource", SERVER = "/.well-known/oauth-authorization-server";
+
+/**
+ * Adds the metadata of the protected resource (RFC 9728) and of the issuer of our tokens (RFC 8414) to the
+ * application, which any site may read; with several configurations those of the first.
+ */
+function addMetadata(scope: FastifyInstance, auth: AuthInUse, { issuers = [], scopes }: ApiAccessOptions) {
+  const root = rootOf(scope);
+  if (root.hasRoute({ method: "GET", url: RESOURCE })) return;
+  const send = (reply: FastifyReply, body: object) =>
+    reply.headers({ "access-control-allow-origin": "*", "cache-control": "public, max-age=300" }).send(body);
+  const originOf = (request: FastifyRequest) => requireOrigin(request, auth.config.origin).href;
+  const pathOf = ({ raw }: FastifyRequest) => new URL(raw.url ?? "", "http://localhost").pathname;
+  const resource = (request: FastifyRequest, reply: FastifyReply) =>
+    send(reply, {
+      resource: originOf(request) + pathOf(request).slice(RESOURCE.length),
+      authorization_servers: issuers.map(({ issuer }) => issuer),
+      ...(scopes && { scopes_supported: scopes }),
+      bearer_methods_supported: ["header"],
+      dpop_signing_alg_values_supported: PUBLIC_KEY_ALGORITHMS,
+    });
+  root.get(RESOURCE, resource);
+  root.get(`${RESOURCE}/*`, resource);
+  root.get(`${SERVER}/*`, (request, reply) => {
+    const mount = pathsIn(root, auth as AuthInstance)?.mount ?? "";
+    if (pathOf(request) !== SERVER + mount) return reply.callNotFound();
+    const issuer = originOf(request) + mount;
+    return send(reply, { issuer, jwks_uri: `${issuer}/jwks`, response_types_supported: [] });
+  });
 }

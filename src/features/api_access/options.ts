@@ -1,7 +1,7 @@
 /** The options of access tokens: whose are accepted, and what guards require of them. */
 import type { SessionRequest } from "../../types.ts";
 
-/** The option that accepts access tokens on guarded routes, and issues them. */
+/** The option of access tokens. */
 export interface ApiAccessConfig {
   /**
    * Accepts the access tokens of authorization servers on guarded routes with `tokens`, and issues tokens for other
@@ -41,9 +41,8 @@ export interface ApiIssuer {
    */
   jwksUri?: string;
   /**
-   * Whether tokens must follow RFC 9068, with the type `at+jwt` and all its claims. `false` is for servers that issue
-   * other JWTs, such as Auth0 by default: `iss`, `aud`, `exp` and the signature are checked, and an ID token for the
-   * same audience cannot be told from an access token.
+   * Whether tokens must follow RFC 9068, with the type `at+jwt` and all its claims. With `false`, for servers such as
+   * Auth0, only `iss`, `aud`, `exp` and the signature are checked: an ID token for the same audience counts, too.
    *
    * @default true
    */
@@ -59,9 +58,8 @@ export interface ApiIssuer {
 /** What guards require of the tokens of a request. */
 export interface ApiAccessGuardOptions {
   /**
-   * What lets a request pass: a session, an access token in the `Authorization` header, or either. If access tokens
-   * count, a request with such a header is judged by it alone. `roles`, `authorize` and options of step-up are about
-   * sessions.
+   * What lets a request pass: a session, an access token in the `Authorization` header, which then counts alone, or
+   * either. `roles`, `authorize` and options of step-up are about sessions.
    *
    * @default ["session"]
    */
