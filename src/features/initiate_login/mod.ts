@@ -1,13 +1,16 @@
 /** Sign-ins that a provider begins, by a link or a form to this application (OpenID Connect Core 1.0 section 4). */
 import type { AuthConfig } from "@auth/core";
-import type { ProviderContext } from "../../core/context.ts";
+import { type Answer, redirectAnswer } from "../../core/answer.ts";
+import { type AskedRequest, type ProviderContext, withoutCookies } from "../../core/context.ts";
+import { namedCallbackUrl } from "../../http/callback_url.ts";
+import { assertNotCrossSite } from "../../http/cross_site.ts";
+import { parseQuery, queryOf } from "../../http/query.ts";
 import type { Feature } from "../../instance/feature.ts";
-import { later } from "../../utils/later.ts";
-
-const beginInitiated = later(async () => (await import("./begin.ts")).beginInitiated);
+import { toLogText } from "../../provider/provider_error.ts";
+import { beginSignIn } from "../../routes/signin.ts";
 
 /** What the providers have for it, in their order; the application may have mistaken its type. */
-export function allowances({ providers }: AuthConfig): unknown[] {
+function allowances({ providers }: AuthConfig): unknown[] {
   return providers.map((each) => (each as { readonly initiateLogin?: unknown }).initiateLogin ?? false);
 }
 
@@ -29,9 +32,7 @@ export const initiateLogin: Feature = {
     const allowed = allowances(core);
     const ids = new Set(providers.filter((_, index) => allowed[index] === true).map(({ id }) => id));
     // In a frame nobody would see who signs in.
-    const isServed = ({ action, provider, request }: Pick<ProviderContext, "action" | "request"> & {
-      readonly provider?: { readonly id: string } | undefined;
-    }) =>
+    const isServed = ({ action, provider, request }: Pick<AskedRequest, "action" | "provider" | "request">) =>
       action === "signin" && ids.has(provider?.id ?? "") &&
       (request.headers["sec-fetch-dest"] ?? "document") === "document";
     return {
@@ -43,3 +44,35 @@ export const initiateLogin: Feature = {
     };
   },
 };
+
+/** Answers a link or a form of a provider; whatever else comes is answered as it always is. */
+async function beginInitiated(context: ProviderContext, answer: () => Promise<Answer>): Promise<Answer> {
+  const { request, method, body, headers, origin: { href }, config, provider, mountPath, warnOnce } = context;
+  const asked = method === "POST" ? body! : Object.fromEntries(parseQuery(queryOf(request.raw.url ?? "")));
+  const { iss, login_hint, target_link_uri } = asked;
+  if (iss === undefined) {
+    if (method === "POST") assertNotCrossSite(headers, href, config.trustedOrigins);
+    return await answer();
+  }
+  if (iss !== provider.server.issuer) {
+    warnOnce(
+      `initiated ${provider.id}`,
+      `A link to sign in at "${provider.id}" names the issuer ${JSON.stringify(toLogText(iss))}, and ` +
+        `${JSON.stringify(provider.server.issuer)} is configured: it led to the sign-in page.`,
+      "FST_AUTHJS_WARN_PROVIDER",
+    );
+    return redirectAnswer(`${mountPath}/signin`);
+  }
+  const target = namedCallbackUrl(target_link_uri, href) ?? href;
+  const callbackUrl = new URL(target, href).origin === href ? target : href;
+  return await beginSignIn({
+    // Whoever is signed in did not begin it: nothing is linked to that user.
+    ...withoutCookies(context, context.held.names),
+    method: "POST",
+    query: typeof login_hint === "string" && login_hint ? `${new URLSearchParams({ login_hint })}` : "",
+    body: { callbackUrl },
+    callbackUrl,
+    // A link has no CSRF token: section 4 lets any site begin a sign-in.
+    fromApplication: true,
+  });
+}

@@ -5,6 +5,17 @@ import { cookieSettings } from "../../config/cookies.ts";
 import type { RequestContext } from "../../core/context.ts";
 import type { Feature } from "../../instance/feature.ts";
 
+/** Its option. */
+export interface LastUsedPages {
+  /**
+   * Whether the built-in sign-in page marks the method that the browser used last. If there are several, a
+   * cookie with the id of the provider, and nothing else, is kept for 400 days.
+   *
+   * @default true
+   */
+  lastUsed?: boolean;
+}
+
 const COOKIE = { name: "last-used" };
 
 export const lastUsed: Feature = {
