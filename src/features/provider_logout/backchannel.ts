@@ -16,10 +16,9 @@ import type { SigningKeys } from "../../provider/signing_keys.ts";
 import { endRows } from "../../session/ending.ts";
 import { digestName } from "../../session/name.ts";
 import { isJsonObject } from "../../utils/decode.ts";
-import type { ProviderIndex } from "./provider_index.ts";
-import { type EndedAtProvider, hasKey, isText, keysToEnd } from "./provider_session.ts";
+import { type EndedAtProvider, hasKey, isFilled, keysToEnd, type ProviderIndex } from "./provider_session.ts";
 
-/** How old a logout token may be, and how much clocks may differ, in seconds. */
+/** In seconds. */
 const LOGOUT_TOKEN_AGE = 600, CLOCK_TOLERANCE = 30;
 
 /** For how long a token that was used has to be remembered, in milliseconds. */
@@ -30,10 +29,7 @@ const MOST_USED = 10_000;
 
 const EVENT = "http://schemas.openid.net/event/backchannel-logout";
 
-/** What a valid token says: the session that ends, its user, or both. */
-interface LogoutClaims extends EndedAtProvider {
-  readonly jti: string;
-}
+type LogoutClaims = EndedAtProvider & { readonly jti: string };
 
 /** A logout that failed. The type is for the log; message and code are also for the provider. */
 class LogoutError extends Error {
@@ -47,17 +43,12 @@ class LogoutTokenRefused extends LogoutError {
   override readonly type = "LogoutTokenRefused";
   override readonly code = "invalid_request";
 
-  /** @param reason Why, as the end of a sentence. */
   constructor(reason: string) {
     super(`The logout token was refused: ${reason}.`);
   }
 }
 
-/**
- * Makes what answers logouts.
- *
- * @param index The sessions in a JWT; `undefined` if they are in a database.
- */
+/** @param index The sessions in a JWT; `undefined` if they are in a database. */
 export function backchannelLogout(
   { core, store }: Setup,
   keys: SigningKeys,
@@ -106,7 +97,7 @@ function tokenOf({ headers, body }: RequestContext): string {
     throw new LogoutTokenRefused("the body is no form (application/x-www-form-urlencoded)");
   }
   const { logout_token: token } = body ?? {};
-  if (isText(token)) return token;
+  if (isFilled(token)) return token;
   throw new LogoutTokenRefused("there is no `logout_token`");
 }
 
@@ -147,19 +138,15 @@ function logoutClaims({ iss, sub, sid, iat, jti, events, nonce }: JWTPayload): L
   }
   // An ID token must not pass for a logout token.
   if (nonce !== undefined) throw new LogoutTokenRefused('it has a "nonce"');
-  if (!isText(jti)) throw new LogoutTokenRefused('"jti" must be a text');
-  if (!isText(sub ?? "-") || !isText(sid ?? "-")) {
+  if (!isFilled(jti)) throw new LogoutTokenRefused('"jti" must be a text');
+  if (![sub ?? "-", sid ?? "-"].every(isFilled)) {
     throw new LogoutTokenRefused('"sub" and "sid" must be texts');
   }
   if (sub === undefined && sid === undefined) throw new LogoutTokenRefused('it has neither "sub" nor "sid"');
   return { iss: iss!, sub, sid: sid as string | undefined, iat: iat!, jti };
 }
 
-async function endTokens(
-  ended: EndedAtProvider,
-  index: ProviderIndex,
-  context: RequestContext,
-): Promise<void> {
+async function endTokens(ended: EndedAtProvider, index: ProviderIndex, context: RequestContext) {
   const known = context.settings.hooks.flatMap(({ known }) => known ?? [])[0]!;
   for (const session of await index.end(ended)) {
     const { user } = session;
@@ -196,8 +183,8 @@ async function tellOfEnd(message: SignOutMessage, user: string, context: Request
 }
 
 /** Sends an error that came before the handler, in the same form. */
-export function sendLogoutFailure(reply: FastifyReply, failure: Error): FastifyReply {
-  const { statusCode: status = 500, headers = {} } = failure as Error & ResponseDetails;
+export function sendLogoutFailure(reply: FastifyReply, failure: Error & ResponseDetails): FastifyReply {
+  const { statusCode: status = 500, headers = {} } = failure;
   const message = status < 500 ? failure.message : "The request failed.";
   return reply.code(status).headers(headers).send(errorBody("invalid_request", message));
 }

@@ -6,10 +6,10 @@ import { isOpenIdProvider } from "../../provider/summary.ts";
 import type { FastifyAuthConfig } from "../../types.ts";
 import { longestUse } from "../../session/settings.ts";
 import { later } from "../../utils/later.ts";
-import { ProviderIndex } from "./provider_index.ts";
 import {
   claimOfSignIn,
   PROVIDER_SESSION_CLAIM,
+  ProviderIndex,
   providerSessionOf,
   tagOf,
   tagOfSignIn,

@@ -1,10 +1,14 @@
 /**
- * Which session at an OpenID Provider a session was made from, so that either can end the other: a claim of
- * the session token, or with sessions in a database the end of the row's token.
+ * Which session at an OpenID Provider a session was made from, so that either can end the other: a claim of the session
+ * token with an index in the store, or with sessions in a database the end of the row's token.
  */
+import { AccessDenied } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
-import type { SessionSignIn } from "../../session/hooks.ts";
+import { isText } from "../../config/rules.ts";
+import type { NamedSession, SessionSignIn } from "../../session/hooks.ts";
+import { namedBy, sessionIdOf, type SessionKey } from "../../session/known_session.ts";
 import { digestName } from "../../session/name.ts";
+import type { SharedStore } from "../../session/shared_store.ts";
 import { jwtPayload } from "../../utils/decode.ts";
 
 export interface ProviderSession {
@@ -24,12 +28,9 @@ export interface ProviderSession {
 }
 
 /** What a provider ends, and when: a session, all sessions of a user, or both names of one. */
-export interface EndedAtProvider {
-  readonly iss: string;
-  readonly sub: string | undefined;
-  readonly sid: string | undefined;
-  readonly iat: number;
-}
+export type EndedAtProvider =
+  & Required<Pick<ProviderSession, "iss" | "iat">>
+  & { readonly [Name in "sub" | "sid"]: string | undefined };
 
 /** The claim. It stays on the server: sessions are made without it. */
 export const PROVIDER_SESSION_CLAIM = "providerSession";
@@ -47,23 +48,20 @@ function signedInAt({ params: { account } }: SessionSignIn): ProviderSession | u
   const { iss, sub, sid, iat } = jwtPayload(idToken) ?? {};
   return {
     provider,
-    ...(typeof iss === "string" && { iss }),
-    ...(typeof sub === "string" && { sub }),
-    ...(isText(sid) && { sid }),
+    ...(isText(iss) && { iss }),
+    ...(isText(sub) && { sub }),
+    ...(isFilled(sid) && { sid }),
     ...(typeof iat === "number" && { iat }),
     ...(idToken !== undefined && { idToken }),
   };
 }
 
 /** Whether a claim, which may be anything, is a text that names something. */
-export function isText(claim: unknown): claim is string {
-  return typeof claim === "string" && claim !== "";
+export function isFilled(claim: unknown): claim is string {
+  return isText(claim) && claim !== "";
 }
 
-/**
- * The claims of a sign-in with what is kept of the session at its provider: what names it and its user (`ids`), and
- * the ID token. A sign-in that goes on with a session leaves that one its own.
- */
+/** The claims of a sign-in with what is kept of the session at its provider. One that goes on keeps its own. */
 export function claimOfSignIn(
   claims: JWT,
   signIn: SessionSignIn,
@@ -73,25 +71,24 @@ export function claimOfSignIn(
   const session = signIn.goesOn ? undefined : signedInAt(signIn);
   if (session === undefined) return rest;
   const { provider, idToken, ...ids } = session;
-  const claim: ProviderSession = {
-    provider,
-    ...(kept.ids && { ...ids, ...(isText(claims.sub) && { user: claims.sub }) }),
-    ...(kept.idToken && idToken !== undefined && { idToken }),
+  return {
+    ...rest,
+    [PROVIDER_SESSION_CLAIM]: {
+      provider,
+      ...(kept.ids && { ...ids, ...(isFilled(claims.sub) && { user: claims.sub }) }),
+      ...(kept.idToken && idToken !== undefined && { idToken }),
+    },
   };
-  return { ...rest, [PROVIDER_SESSION_CLAIM]: claim };
 }
 
 /** Under which keys a session is found. They do not show `sub` or `sid`. */
-export function keysOfSession({ iss, sub, sid }: Partial<ProviderSession> = {}): string[] {
+function keysOfSession({ iss, sub, sid }: Partial<ProviderSession> = {}): string[] {
   if (iss === undefined || sub === undefined) return [];
   const ofUser = keyOf(iss, "sub", sub);
   return [sid === undefined ? keyOf(iss, "sub without sid", sub) : keyOf(iss, "sid", sid), ofUser];
 }
 
-/**
- * The keys of the sessions to end. With a `sid` these are the sessions of that one; and those of the user of
- * which the provider has not named any.
- */
+/** The keys of the sessions to end. With a `sid` also those of the user of which the provider has named none. */
 export function keysToEnd({ iss, sub, sid }: EndedAtProvider): string[] {
   if (sid === undefined) return sub === undefined ? [] : [keyOf(iss, "sub", sub)];
   return [keyOf(iss, "sid", sid), ...(sub === undefined ? [] : [keyOf(iss, "sub without sid", sub)])];
@@ -139,4 +136,51 @@ export function providerOfToken(token: string, providers: Iterable<string>): str
 export function hasKey(token: string, keys: readonly string[]): boolean {
   const [, , tag] = TAG.exec(token) ?? [];
   return tag !== undefined && keys.some((key) => key.startsWith(tag));
+}
+
+/** For how long a sign-in may be under way that the provider has ended the session of, in milliseconds. */
+const SIGN_IN_MS = 15 * 60_000;
+
+/** Sessions in a JWT by the provider's, in the store. */
+export class ProviderIndex {
+  /** @param keepFor Milliseconds for which a token of a session may be valid. */
+  constructor(private readonly store: SharedStore, private readonly keepFor: number) {}
+
+  /**
+   * Adds a session whose token was sealed.
+   *
+   * @throws {AccessDenied} For a new session that the provider has ended meanwhile.
+   */
+  async add({ claims, name }: NamedSession, isNew: boolean): Promise<void> {
+    const session = providerSessionOf(claims);
+    const user = session?.user ?? claims.sub;
+    if (!isFilled(user)) return;
+    for (const key of keysOfSession(session)) {
+      // By the provider's clock, the time of the ID token says which sessions began before it ended them.
+      const member = `${session!.iat ?? 0}:${sessionIdOf({ user, id: name })}`;
+      await this.store.call("add", this.store.key("provider", key), member, this.keepFor);
+      if (!isNew) continue;
+      // The session is in the index now: of an end and a sign-in at the same time, one sees the other.
+      const [end] = await this.store.call("get", [this.store.key("provider-end", key)]);
+      // A sign-in in the second of the end may be a new one.
+      if (end && (session!.iat ?? Infinity) < Number(end)) {
+        throw new AccessDenied(`"${session!.provider}" has just ended the session that this sign-in is of.`);
+      }
+    }
+  }
+
+  /** The sessions that a provider ends. Later sign-ins that are under way are refused. */
+  async end(ended: EndedAtProvider): Promise<SessionKey[]> {
+    const found = new Map<string, SessionKey>();
+    for (const key of keysToEnd(ended)) {
+      await this.store.call("set", this.store.key("provider-end", key), `${ended.iat}`, SIGN_IN_MS);
+      for (const member of await this.store.call("members", this.store.key("provider", key))) {
+        const [, iat, id = ""] = /^(\d+):([^]*)$/.exec(member) ?? [];
+        const named = namedBy(id);
+        // The token may come late: sessions that began since are of a later sign-in.
+        if (named !== undefined && Number(iat) <= ended.iat) found.set(id, named);
+      }
+    }
+    return [...found.values()];
+  }
 }

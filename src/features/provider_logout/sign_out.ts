@@ -1,7 +1,4 @@
-/**
- * A sign-out that also ends the session at the OpenID Provider (OpenID Connect RP-Initiated Logout 1.0): the
- * browser goes there, and comes back to `<prefix>/signed-out`.
- */
+/** Sign-outs that also end the session at the OpenID Provider (OpenID Connect RP-Initiated Logout 1.0). */
 import { InvalidCheck } from "@auth/core/errors";
 import type { Provider } from "@auth/core/providers";
 import { parseCookie } from "cookie";
@@ -12,7 +9,7 @@ import { removalOf } from "../../http/set_cookie.ts";
 import type { RequestContext } from "../../core/context.ts";
 import { openIdClient, openIdMetadata } from "../../provider/openid_client.ts";
 import { openToken } from "../../session/open.ts";
-import { providerOfToken, type ProviderSession, providerSessionOf } from "./provider_session.ts";
+import { isFilled, providerOfToken, type ProviderSession, providerSessionOf } from "./provider_session.ts";
 import { placeOf } from "../../session/sealed_value.ts";
 import { parseJsonObject } from "../../utils/decode.ts";
 import { isOpenIdProvider } from "../../provider/summary.ts";
@@ -38,7 +35,7 @@ export async function beginProviderSignOut(
   const found = settings.strategy === "jwt"
     ? await openToken(token, settings).then(({ claims }) => providerSessionOf(claims), () => undefined)
     : await sessionOfRow(token, keepsIdTokens, context).catch((error) => void logger.error(error));
-  const provider = found && providers.get(found.provider);
+  const provider = providers.get(found?.provider ?? "");
   if (provider === undefined || !isOpenIdProvider(provider)) return undefined;
   return async (answer) => await endAtProvider(found!, keepsIdTokens, answer, context);
 }
@@ -54,15 +51,12 @@ async function sessionOfRow(
   const { listAccountsByUserId: list } = adapter as Partial<AccountListAdapter>;
   const found = list && keepsIdTokens ? await adapter!.getSessionAndUser!(token) : undefined;
   const accounts = found ? await list!(String(found.user.id)) : [];
-  const account = accounts.find((each) => each.provider === provider) as { id_token?: unknown } | undefined;
-  const idToken = account?.id_token;
-  return { provider, ...(typeof idToken === "string" && idToken !== "" && { idToken }) };
+  const account = accounts.find((each) => each.provider === provider);
+  const idToken = (account as { id_token?: unknown } | undefined)?.id_token;
+  return { provider, ...(isFilled(idToken) && { idToken }) };
 }
 
-/**
- * Leads an answer that has ended the session here to the provider. It stays as it is if the provider cannot be
- * asked: the log says why.
- */
+/** Leads an answer that has ended the session here to the provider, unless that cannot be asked. */
 async function endAtProvider(
   { provider, idToken }: ProviderSession,
   keepsIdTokens: boolean,
@@ -74,14 +68,11 @@ async function endAtProvider(
   if (answer.error !== undefined || redirect === undefined) return answer;
   const needsTls = !config.allowsPlainHttp(provider);
   const client = openIdClient(config.core.providers as Provider[], provider);
-  let url: URL | undefined;
-  try {
-    url = endpointIn(await openIdMetadata(client), needsTls);
-  } catch (error) {
-    logger.error(error as Error);
-    return answer;
-  }
-  if (url === undefined) {
+  const metadata = await openIdMetadata(client).catch((error) => void logger.error(error));
+  if (metadata === undefined) return answer;
+  const endpoint = String(metadata.end_session_endpoint);
+  const url = new URL(URL.canParse(endpoint) ? endpoint : "none:");
+  if (url.protocol !== "https:" && (url.protocol !== "http:" || needsTls)) {
     const problem = `publishes no end_session_endpoint${needsTls ? " over https" : ""}`;
     warnOnce(
       `no sign-out at ${provider}`,
@@ -100,15 +91,6 @@ async function endAtProvider(
   const value = placeOf(config.hashSecrets.current, PURPOSE).seal(JSON.stringify({ state, redirect }));
   const cookie = { name, value, options: { ...options, maxAge: MAX_AGE } };
   return { ...answer, redirect: url.href, cookies: [...answer.cookies, cookie] };
-}
-
-function endpointIn(
-  { end_session_endpoint: endpoint }: object & { end_session_endpoint?: unknown },
-  needsTls: boolean,
-) {
-  if (typeof endpoint !== "string" || !URL.canParse(endpoint)) return undefined;
-  const url = new URL(endpoint);
-  return url.protocol === "https:" || (url.protocol === "http:" && !needsTls) ? url : undefined;
 }
 
 function warnOfIdToken(provider: string, { settings, warnOnce }: RequestContext): void {
