@@ -9,7 +9,7 @@ import { FastifyAuthError } from "./errors.ts";
 import { readSession } from "./instance/read_session.ts";
 import { bootMessage, reportOf } from "./instance/boot_report.ts";
 import { addMount, type Mounted, publishMount } from "./instance/mount.ts";
-import { redactSpans } from "./http/redact_spans.ts";
+import { redactSpans } from "./http/redact.ts";
 import { DOCUMENTS, FEATURES } from "./features/mod.ts";
 import { decorateRequest } from "./request_session.ts";
 import { addNotFound, addRoutes, longestParameter } from "./routes/add_routes.ts";

@@ -14,8 +14,8 @@ import type { FastifyAuthConfig, GuardedReply, SessionRequest } from "../types.t
 import { assertObject, invalid } from "../instance/arguments.ts";
 import { assertNoLink, assertOwnRequest } from "../http/cross_site.ts";
 import { requireOrigin } from "../http/origin.ts";
-import { isPrefetch } from "../http/page_request.ts";
-import { keepUnstored } from "../http/private_reply.ts";
+import { isPrefetch } from "../http/request.ts";
+import { keepUnstored } from "../http/reply_headers.ts";
 import { cookiesAfter } from "../http/set_cookie.ts";
 import { publishFailure, runAction } from "../routes/outcome.ts";
 import { requestContext } from "../routes/context.ts";

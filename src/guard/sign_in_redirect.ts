@@ -3,10 +3,9 @@ import type { FastifyRequest, RouteOptions } from "fastify";
 import { authInstance } from "../instance/auth_instance.ts";
 import { pathsIn } from "../instance/mount.ts";
 import { publicUrl } from "../config/mount_path.ts";
-import { acceptsHtml } from "../http/page_request.ts";
 import { normalizeCallbackUrl, toAsciiUrl } from "../http/callback_url.ts";
 import { originOf } from "../http/origin.ts";
-import { parseQuery } from "../http/query.ts";
+import { acceptsHtml, parseQuery } from "../http/request.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 
 /** The part of a request that is read, so that it fits instances of every type. */

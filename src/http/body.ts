@@ -1,7 +1,4 @@
-/**
- * The bodies of auth requests. The auth routes have parsers of their own, so that those of the application do
- * not matter, and bodies are flat, so that a credential is always a string.
- */
+/** The bodies of auth requests: parsed by parsers of our own, and flat, so that a credential is always a string. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Buffer } from "node:buffer";
 import { Readable } from "node:stream";
@@ -21,21 +18,20 @@ const DEPTH_LIMIT = 64;
 /** A parsed body: strings, and in a session update any JSON as `data`. */
 export type AuthBody = Record<string, unknown>;
 
-type Done = (error: Error | null, body?: unknown) => void;
-
 type Parse = (bytes: Buffer, request: FastifyRequest) => Promise<unknown>;
 
-/**
- * Replaces the inherited parsers, in this scope only, by one for JSON and one for each encoding of a form:
- * `fetch()` sends a `FormData` as `multipart/form-data`.
- */
+/** Replaces the inherited parsers, in this scope only. */
 export function useAuthBodyParsers(instance: FastifyInstance): void {
   instance.removeAllContentTypeParsers();
-  acceptReadBodies(instance);
+  instance.addHook("preParsing", (request, _reply, payload, done) => {
+    // A hook of the application may have replaced the stream.
+    const isRead = payload === request.raw && (request.raw as ReadRequest).readableEnded;
+    done(null, isRead ? replay(request) : payload);
+  });
   instance.addContentTypeParser("*", ({ headers }, _payload, done) => {
-    const sent = headers["content-type"]
-      ? `Its Content-Type, ${shown(headers["content-type"])},`
-      : "No Content-Type";
+    // The parameters of a type may have anything.
+    const [type = ""] = headers["content-type"]?.split(";", 1) ?? [];
+    const sent = type ? `Its Content-Type, ${JSON.stringify(type.slice(0, 100))},` : "No Content-Type";
     const message =
       `${sent} is none that is accepted: send application/json, application/x-www-form-urlencoded or ` +
       "multipart/form-data.";
@@ -46,14 +42,16 @@ export function useAuthBodyParsers(instance: FastifyInstance): void {
     // deno-lint-ignore require-await -- an error is a rejection
     "application/x-www-form-urlencoded": async (bytes) => {
       const text = bytes.toString();
-      if (/^\s*\{.*\}\s*$/s.test(text)) throw invalid(JSON_AS_FORM);
+      if (/^\s*\{.*\}\s*$/s.test(text)) {
+        throw invalid("The body is JSON, and is sent as a form: set its Content-Type to application/json.");
+      }
       return toBody([...new URLSearchParams(text)]);
     },
     "multipart/form-data": parseMultipart,
   };
   for (const [contentType, parse] of Object.entries(parsers)) {
     const options = { parseAs: "buffer", bodyLimit: BODY_LIMIT } as const;
-    instance.addContentTypeParser(contentType, options, (request, bytes: Buffer, done: Done) => {
+    instance.addContentTypeParser(contentType, options, (request, bytes: Buffer, done) => {
       // `done()` runs the handler: what Fastify throws there must not become a rejection.
       parse(bytes, request).then(
         (body) => nextTick(done, null, keepBody(request, body)),
@@ -62,8 +60,6 @@ export function useAuthBodyParsers(instance: FastifyInstance): void {
     });
   }
 }
-
-const JSON_AS_FORM = "The body is JSON, and is sent as a form: set its Content-Type to application/json.";
 
 /** Fastify's own parser, which refuses "__proto__" and "constructor.prototype" (400). */
 function jsonParser(instance: FastifyInstance): Parse {
@@ -94,13 +90,10 @@ function toBody(fields: readonly (readonly [name: string, value: unknown])[]): A
   return Object.fromEntries(fields);
 }
 
-/** Characters of the Content-Type of a form: a boundary has 70 at most (RFC 2046 section 5.1.1). */
-const LONGEST_TYPE = 200;
-
 async function parseMultipart(bytes: Buffer, { headers }: FastifyRequest): Promise<AuthBody> {
   const contentType = headers["content-type"]!;
-  // Deno takes the square of its length to read it.
-  if (contentType.length > LONGEST_TYPE) throw invalid("The Content-Type is too long.");
+  // A boundary has 70 characters at most (RFC 2046 section 5.1.1). Deno takes the square of the length to read it.
+  if (contentType.length > 200) throw invalid("The Content-Type is too long.");
   const form = await new Response(bytes as BodyInit, { headers: { "content-type": contentType } }).formData()
     .catch(() => {
       throw invalid("The body is not valid multipart/form-data.");
@@ -111,24 +104,15 @@ async function parseMultipart(bytes: Buffer, { headers }: FastifyRequest): Promi
   return toBody([...form]);
 }
 
-/** Node's request, with what platforms and parsers add to it. */
+/**
+ * Node's request whose body was read before it got to Fastify: Google Cloud Functions, Firebase and parsers of Express
+ * read the stream to its end, and keep what was in it.
+ */
 interface ReadRequest {
   readonly readableEnded?: boolean;
   /** The body as it was sent. */
   readonly rawBody?: unknown;
   readonly body?: unknown;
-}
-
-/**
- * Accepts bodies that were read before the request got to Fastify: Google Cloud Functions, Firebase and parsers
- * of Express read the stream to its end, and keep what was in it on Node's request.
- */
-function acceptReadBodies(scope: FastifyInstance): void {
-  scope.addHook("preParsing", (request, _reply, payload, done) => {
-    // A hook of the application may have replaced the stream.
-    const isRead = payload === request.raw && (request.raw as ReadRequest).readableEnded;
-    done(null, isRead ? replay(request) : payload);
-  });
 }
 
 /** A stream of the body that Fastify does not compare with the length that was sent. */
@@ -138,7 +122,6 @@ function replay(request: FastifyRequest): Readable {
   return Object.assign(Readable.from([body]), { receivedEncodedLength });
 }
 
-/** @throws {FastifyAuthError} `FST_AUTHJS_BODY_INVALID` (400) if the body is lost. */
 function readBody({ raw, headers }: FastifyRequest): Buffer {
   const { rawBody, body } = raw as ReadRequest;
   const kept = rawBody ?? body;
@@ -166,34 +149,23 @@ function asSent(body: object, contentType = ""): string {
   return fields.toString();
 }
 
-/**
- * Refuses compressed bodies: unpacked, their size has no limit.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_ENCODING_UNSUPPORTED` (415).
- */
+/** Refuses compressed bodies (415): unpacked, their size has no limit. */
 export function assertPlainEncoding(request: FastifyRequest): void {
   const encoding = request.headers["content-encoding"];
   if (encoding === undefined || encoding.toLowerCase() === "identity") return;
   throw new FastifyAuthError("FST_AUTHJS_ENCODING_UNSUPPORTED", "Send the body without a Content-Encoding.");
 }
 
-/**
- * The body for core: only strings, as a form sends them.
- *
- * @param action The auth action: a session update may carry any JSON as `data`.
- * @throws {FastifyAuthError} `FST_AUTHJS_BODY_INVALID` (400) if a value is neither text nor a number or a
- * boolean.
- */
+/** The body for core: only strings, as a form sends them, but for the `data` of a session update. */
 export function authBody(parsed: unknown, action: string): AuthBody {
   const body = parsed ?? {};
   if (typeof body !== "object" || Array.isArray(body)) throw invalid("The body must be an object.");
-  const fields = Object.entries(body);
-  for (const field of fields) {
-    const [name, value] = field;
-    const isData = action === "session" && name === "data";
-    if (!isData && typeof value !== "string") field[1] = toText(name, value);
-  }
-  return toBody(fields);
+  return toBody(
+    Object.entries(body).map(([name, value]) => {
+      const isKept = typeof value === "string" || (action === "session" && name === "data");
+      return [name, isKept ? value : toText(name, value)];
+    }),
+  );
 }
 
 function toText(name: string, value: unknown): string {
@@ -203,11 +175,6 @@ function toText(name: string, value: unknown): string {
     throw invalid(`The number in ${JSON.stringify(name)} is too large to be exact: send it as a string.`);
   }
   return String(value);
-}
-
-/** The type without its parameters, which may have anything. */
-function shown(contentType: string): string {
-  return JSON.stringify(contentType.split(";")[0]!.slice(0, 100));
 }
 
 function noText(name: string): FastifyAuthError {

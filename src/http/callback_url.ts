@@ -1,7 +1,4 @@
-/**
- * The `callbackUrl` of a request (where to go after signing in or out), from its query, body or cookie. Core
- * answers a malformed one with an error page or a 500; here it is ignored.
- */
+/** Where to go after signing in or out (`callbackUrl`). A malformed one is ignored: core would answer with an error. */
 import { parseCookie } from "cookie";
 
 /** Characters: what fits in a cookie. */
@@ -10,22 +7,13 @@ const MAXIMUM_LENGTH = 2048;
 // deno-lint-ignore no-control-regex -- control characters are what it looks for
 const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f]/;
 
-/**
- * The callback URL that a request names; `undefined` if it names none.
- *
- * @param frontPage In place of one that is refused: the one before is not meant.
- */
+/** The callback URL that a request names, or the front page in place of one that is refused. */
 export function namedCallbackUrl(value: unknown, frontPage: string | undefined): string | undefined {
   if (typeof value !== "string" || value === "") return undefined;
   return normalizeCallbackUrl(value) ?? frontPage;
 }
 
-/**
- * The callback URL as core, a `redirect` callback and a Location header need it: a percent-encoded path with
- * one leading slash, or a percent-encoded absolute http(s) URL.
- *
- * @returns `undefined` if it is neither, or too long.
- */
+/** A percent-encoded path with one leading slash, or absolute http(s) URL; `undefined` if it is neither, or too long. */
 export function normalizeCallbackUrl(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > MAXIMUM_LENGTH || CONTROL_CHARACTERS.test(value)) {
     return undefined;
@@ -55,20 +43,14 @@ export function toAsciiUrl(url: string): string {
   return URL.canParse(absolute) ? new URL(absolute).href.slice(base.length) : "/";
 }
 
-/**
- * The Cookie header with its callback-url cookie normalised, or without that cookie if it is malformed:
- * core would refuse the whole request.
- *
- * @param origin The public origin, which mostly is its value.
- */
+/** The Cookie header with its callback-url cookie normalised, or without one that is malformed. */
 export function normalizeCallbackCookie(header: string, name: string, origin: string): string {
   if (!header.includes(name)) return header;
-  const pairs: string[] = [];
-  for (const pair of header.split(";")) {
+  return header.split(";").flatMap((pair) => {
     const { [name]: value } = parseCookie(pair);
-    const normalized = value === undefined || value === origin ? value : normalizeCallbackUrl(value);
-    if (value === undefined) pairs.push(pair);
-    else if (normalized !== undefined) pairs.push(`${name}=${encodeURIComponent(normalized)}`);
-  }
-  return pairs.join(";");
+    if (value === undefined) return [pair];
+    // Mostly it is the origin.
+    const normalized = value === origin ? value : normalizeCallbackUrl(value);
+    return normalized === undefined ? [] : [`${name}=${encodeURIComponent(normalized)}`];
+  }).join(";");
 }

@@ -1,6 +1,4 @@
-/**
- * Protection against cross-site request forgery by headers that no page can set. The CSRF token is checked as well.
- */
+/** Protection against cross-site request forgery by headers that no page can set, besides the CSRF token. */
 import { FastifyAuthError, invalidConfig } from "../errors.ts";
 import { isInternal } from "./origin_check.ts";
 
@@ -16,11 +14,7 @@ const LINKED = /^(?:GET|HEAD)$/;
 /** A scheme, a host and an optional port: `https://app.example:8443`, `capacitor://localhost`. */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@\\*,]+$/;
 
-/**
- * The `trustedOrigins` of a configuration, as browsers write them.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it is not an array of origins.
- */
+/** The `trustedOrigins` of a configuration, as browsers write them. */
 export function toTrustedOrigins(value: unknown = []): ReadonlySet<string> {
   if (!Array.isArray(value)) throw invalid("must be an array of origins");
   return new Set(value.map(toOrigin));
@@ -44,13 +38,9 @@ function invalid(problem: string): FastifyAuthError {
 }
 
 /**
- * Refuses a request that a page of another origin made a browser send.
- *
- * `Sec-Fetch-Site` counts first: the browser itself compared the page's origin with that of the request. Some
- * browsers do not send it, or only over HTTPS; they send `Origin` with every POST. Another subdomain of the
- * same domain is another site. A request with neither header does not come from a browser.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403).
+ * Refuses a request (403) that a page of another origin made a browser send. `Sec-Fetch-Site` counts first, which some
+ * browsers do not send, or only over HTTPS; they send `Origin` with every POST. A subdomain is another site. A
+ * request with neither header does not come from a browser.
  */
 export function assertNotCrossSite(headers: Headers, origin: string, trusted: ReadonlySet<string>): void {
   const { "sec-fetch-site": site, origin: from } = headers;
@@ -59,33 +49,24 @@ export function assertNotCrossSite(headers: Headers, origin: string, trusted: Re
   if (!site && (from === undefined || from === origin)) return;
   // The header may have anything.
   const page = typeof from === "string" && ORIGIN.test(from) ? from : undefined;
+  // Only scheme or port differ, or the server knows itself by a name or address that users do not type.
+  const mayBeOwn = page !== undefined && URL.canParse(page) &&
+    (new URL(page).hostname === new URL(origin).hostname || isInternal(origin));
+  const own = mayBeOwn
+    ? ` If it is this server's own page, the public origin is wrong: set AUTH_URL=${page}.`
+    : "";
   throw crossSite(
     `A page of another origin${
       page ? ` (${page})` : ""
     } sent this request to ${origin}. Add that page's origin to ` +
-      `\`trustedOrigins\` if it is yours.` +
-      (page && mayBeOwnPage(page, origin)
-        ? ` If it is this server's own page, the public origin is wrong: set AUTH_URL=${page}.`
-        : ""),
+      `\`trustedOrigins\` if it is yours.${own}`,
   );
 }
 
 /**
- * Whether only scheme or port differ, or the server knows itself by a name or address that users do not type.
- */
-function mayBeOwnPage(page: string, origin: string): boolean {
-  return URL.canParse(page) && (new URL(page).hostname === new URL(origin).hostname || isInternal(origin));
-}
-
-/**
- * Refuses a request to a route of the application, unless the user of a page of ours, or no page at all, sent
- * it.
- *
- * If a browser sends neither `Sec-Fetch-Site` nor `Origin` (an old one, or a link over http), the
- * `Referer` must be a page of ours. A GET needs one, since links of every site reach it; without one, a POST
- * does not come from a browser.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403).
+ * Refuses a request (403) to a route of the application, unless a page of ours, or none, sent it. Without both headers
+ * (an old browser, or a link over http) the `Referer` must be a page of ours. A GET needs one, since links of every
+ * site reach it; without one, a POST does not come from a browser.
  */
 export function assertOwnRequest(
   { method, headers }: SentRequest,
@@ -104,12 +85,7 @@ export function assertOwnRequest(
   );
 }
 
-/**
- * Refuses a GET or HEAD that no page sent, for what links must not do: a link in a mail or of another program
- * has `Sec-Fetch-Site: none`, as an address that the user typed.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403).
- */
+/** Refuses a GET or HEAD (403) that no page sent, as a link in a mail or an address that the user typed. */
 export function assertNoLink({ method, headers }: SentRequest, what: string): void {
   if (!LINKED.test(method) || headers["sec-fetch-site"] !== "none") return;
   throw crossSite(

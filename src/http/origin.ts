@@ -33,12 +33,7 @@ interface Raw {
 /** A host name or address with an optional port (RFC 3986 section 3.2.2), without userinfo or path. */
 const HOST = /^(?:[a-z0-9](?:[a-z0-9._-]*)|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
-/**
- * The origin in the configuration or `AUTH_URL`. Its path, if it has one, is that of the auth routes as users
- * see it.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_ORIGIN_INVALID` if it is not an http or https URL.
- */
+/** The origin in the configuration or `AUTH_URL`, with the path of the auth routes as users see it, if it has one. */
 export function configuredOrigin(value: string | undefined): PublicOrigin | undefined {
   if (!value) return undefined;
   const url = URL.canParse(value) ? new URL(value) : undefined;
@@ -51,10 +46,8 @@ export function configuredOrigin(value: string | undefined): PublicOrigin | unde
   }
   const { origin: href, host, protocol, pathname } = url;
   if (/[?#]/.test(value)) {
-    throw invalidOrigin(
-      "has a query or a fragment (`?` or `#`), which no address of the auth routes has. Leave " +
-        `it out: ${href}${pathname}`,
-    );
+    const problem = "has a query or a fragment (`?` or `#`), which no address of the auth routes has";
+    throw invalidOrigin(`${problem}. Leave it out: ${href}${pathname}`);
   }
   const path = pathname.replace(/\/+$/, "");
   return Object.freeze({ href, host, secure: protocol === "https:", ...(path && { path }) });
@@ -64,12 +57,7 @@ function invalidOrigin(problem: string): FastifyAuthError {
   return new FastifyAuthError("FST_AUTHJS_ORIGIN_INVALID", `AUTH_URL (or \`origin\`) ${problem}`);
 }
 
-/**
- * The public origin of a request: the configured one, else that of the request. Forwarded headers count only
- * if Fastify's `trustProxy` does.
- *
- * @returns `undefined` if the request names no valid host, or more than one.
- */
+/** The configured origin, else that of the request; `undefined` if it names no valid host, or more than one. */
 export function originOf(request: OriginRequest, pinned: PublicOrigin | undefined): PublicOrigin | undefined {
   if (pinned !== undefined) return pinned;
   if (hasSeveralHosts(request)) return undefined;
@@ -82,16 +70,9 @@ export function originOf(request: OriginRequest, pinned: PublicOrigin | undefine
   return latest.origin;
 }
 
-let latest: Omit<OriginRequest, "headers"> & { readonly origin: PublicOrigin | undefined } = {
-  protocol: "",
-  host: "",
-  origin: undefined,
-};
+let latest = { protocol: "", host: "", origin: undefined as PublicOrigin | undefined };
 
-/**
- * Whether there are several `Host` headers. Node uses the first, a proxy may have used another (RFC 9112
- * section 3.2).
- */
+/** Whether there are several `Host` headers: Node uses the first, a proxy may have used another. */
 function hasSeveralHosts(request: OriginRequest & Raw): boolean {
   const lines = request.raw?.rawHeaders ?? [];
   let hosts = 0;
@@ -102,9 +83,8 @@ function hasSeveralHosts(request: OriginRequest & Raw): boolean {
 }
 
 /**
- * `request.host` of HTTP/2, but `:authority` wins over a `Host` header that differs (RFC 9113 section 8.3.1). Fastify
- * prefers the header; to keep its handling of forwarded hosts, its getter runs on a request whose `Host` is
- * `:authority`.
+ * `request.host` of HTTP/2, but `:authority` wins over a `Host` header that differs (RFC 9113 section 8.3.1): Fastify's
+ * getter, which handles forwarded hosts, runs on a request whose `Host` is `:authority`.
  */
 function hostOfHttp2(request: OriginRequest & Raw): string {
   const { headers } = request;
@@ -120,8 +100,8 @@ function hostOfHttp2(request: OriginRequest & Raw): string {
 
 function parseOrigin(protocol: string, host: string): PublicOrigin | undefined {
   const scheme = schemeOf(protocol);
-  if (scheme === undefined || typeof host !== "string" || !HOST.test(host)) return undefined;
   const href = `${scheme}://${host}`;
+  if (scheme === undefined || typeof host !== "string" || !HOST.test(host)) return undefined;
   if (!URL.canParse(href)) return undefined;
   const url = new URL(href);
   return Object.freeze({ href: url.origin, host: url.host, secure: scheme === "https" });
@@ -133,12 +113,7 @@ function schemeOf(protocol: string): "http" | "https" | undefined {
   return secure === undefined ? undefined : secure === "" ? "http" : "https";
 }
 
-/**
- * As {@linkcode originOf}, for routes that need an origin.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_HOST_INVALID` (400); for several `Host` headers also if an origin
- * is configured.
- */
+/** As {@linkcode originOf}, or a 400; for several `Host` headers also if an origin is configured. */
 export function requireOrigin(request: OriginRequest, pinned: PublicOrigin | undefined): PublicOrigin {
   const origin = originOf(request, pinned);
   const isAmbiguous = (origin === undefined || pinned !== undefined) && hasSeveralHosts(request);

@@ -1,15 +1,12 @@
 /**
- * Notices if a request contradicts the public origin in use: a proxy whose headers are not trusted or do
- * not come, or an AUTH_URL of another host, scheme or port. Sign-ins then fail at the provider, by cookies
- * that do not come back, or as requests of another site.
- *
- * Headers are only compared, never used: a client may forge each of them.
+ * Notices if a request contradicts the public origin in use: a proxy whose headers are not trusted or do not come, or a
+ * wrong AUTH_URL. Headers are only compared, never used: a client may forge each of them.
  */
 import type { OriginRequest, PublicOrigin } from "./origin.ts";
 
 interface OriginInUse {
   readonly origin: PublicOrigin;
-  /** What configures it; without one it is that of the request. */
+  /** What configures it. */
   readonly from: string | undefined;
 }
 
@@ -25,7 +22,7 @@ export function originContradiction(
   request: OriginRequest,
   used: OriginInUse,
 ): OriginContradiction | undefined {
-  const { href } = used.origin;
+  const { origin: { href }, from: setting } = used;
   const { headers } = request;
   // Most forms, before their addresses are parsed.
   if (headers.origin === href && headers["sec-fetch-site"] === "same-origin") return undefined;
@@ -39,9 +36,8 @@ export function originContradiction(
   const isForwarded = "forwarded" in headers || "x-forwarded-proto" in headers ||
     "x-forwarded-host" in headers;
   const { proto, host }: Forwarded = isForwarded ? forwardedBy(headers) : {};
-  // Without a setting the request itself says what the origin is, and no client of `app.inject()` names the port that
-  // it means.
-  const isCompared = used.from !== undefined && request.host !== INJECTED;
+  // Without a setting the request itself says what the origin is; `app.inject()` names no port that is meant.
+  const isCompared = setting !== undefined && request.host !== "localhost:80";
   const scheme = proto ?? (isCompared ? ownScheme(request) : undefined);
   const name = host ?? (isCompared ? request.host : undefined);
   if (scheme === undefined && name === undefined) return undefined;
@@ -49,22 +45,16 @@ export function originContradiction(
   const claimed = toOrigin(scheme ?? knownScheme, name ?? knownHost, href);
   if (claimed === undefined || claimed === href) return undefined;
   const by = proto ?? host ? "A proxy says that users see" : "A request arrived at";
-  const isCertain = used.from === undefined || isInternal(href) ||
+  const isCertain = setting === undefined || isInternal(href) ||
     !isByProxy(headers, new URL(claimed), new URL(href), host !== undefined);
   return { message: explain(`${by} ${claimed}`, claimed, used), certain: isCertain };
 }
 
 /**
- * Whether a proxy that works may have caused a difference from the configured origin: it sends the Host
- * header of its upstream, passes on what a client made up as X-Forwarded-Host, or is itself reached over http
- * by a proxy that has TLS.
+ * Whether a proxy that works may cause the difference: by the Host header of its upstream, by what a client made up as
+ * X-Forwarded-Host, or reached over http by another with TLS.
  */
-function isByProxy(
-  headers: OriginRequest["headers"],
-  claimed: URL,
-  configured: URL,
-  isForwarded: boolean,
-): boolean {
+function isByProxy(headers: OriginRequest["headers"], claimed: URL, configured: URL, isForwarded: boolean) {
   if (isInternal(claimed.href)) return true;
   if (claimed.host === configured.host) return claimed.protocol === "http:";
   return claimed.hostname !== configured.hostname &&
@@ -83,10 +73,7 @@ function explain(what: string, claimed: string, { origin: { href }, from }: Orig
       "a proxy or a health check with a Host header of its own does no harm.";
 }
 
-/**
- * The origin of the page that sent the request, if it is one of this server: the browser says so (Fetch
- * Metadata, section 2.3), or, if it does not send that, the page has the host of the request.
- */
+/** The origin of the page that sent the request, if it is of this server by Fetch Metadata, else by its host. */
 function pageOrigin(from: string | string[], { headers, host }: OriginRequest): string | undefined {
   if (typeof from !== "string" || !/^https?:/i.test(from) || !URL.canParse(from)) return undefined;
   const { origin, host: pageHost } = new URL(from);
@@ -94,10 +81,7 @@ function pageOrigin(from: string | string[], { headers, host }: OriginRequest): 
   return site === "same-origin" || (site === undefined && pageHost === host) ? origin : undefined;
 }
 
-interface Forwarded {
-  readonly proto?: string | undefined;
-  readonly host?: string | undefined;
-}
+type Forwarded = { readonly [Name in "proto" | "host"]?: string | undefined };
 
 /** What the first proxy says, by the older headers or by `Forwarded` (RFC 7239). */
 function forwardedBy(headers: OriginRequest["headers"]): Forwarded {
@@ -115,17 +99,12 @@ function first(header: string | string[] | undefined): string | undefined {
   return value!.trim() || undefined;
 }
 
-/**
- * The scheme of the connection, if it says something: without a word of a proxy, http may be the
- * connection of a proxy that users reach by https.
- */
+/** The scheme of the connection, unless it may be that of a proxy which users reach by https. */
 function ownScheme({ protocol, host }: OriginRequest): string | undefined {
   return protocol === "https" || LOOPBACK.test(host) ? protocol : undefined;
 }
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/i;
-
-const INJECTED = "localhost:80";
 
 /** Whether a host is an address or a name of a private network, such as that of a proxy's upstream. */
 export function isInternal(origin: string): boolean {

@@ -1,8 +1,5 @@
-/**
- * Keeps secrets out of the log: codes, tokens and passwords, which are in URLs and bodies of auth requests, and what
- * errors of databases and mail services repeat.
- */
-import type { FastifyBaseLogger, FastifyReply } from "fastify";
+/** Keeps codes, tokens, passwords and what errors of databases and mail services repeat out of logs and spans. */
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 type Serializer = (value: unknown) => unknown;
 
@@ -26,7 +23,7 @@ function onlyTheLine(request: unknown): unknown {
 
 const HIDDEN = "[redacted]";
 
-type Redactions = Readonly<Record<string, (value: unknown) => unknown>>;
+type Redactions = Readonly<Record<string, Serializer>>;
 
 /** The properties of a request that are redacted; `raw` is Node's request. */
 const OF_REQUEST: Redactions = {
@@ -95,18 +92,19 @@ export function redactUrl(address: string): string {
 
 /** Parameters of the route. A URL that was encoded as a whole matches as one of them. */
 function redactParams(params: unknown): unknown {
-  if (typeof params !== "object" || params === null) return params;
-  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, redactAddress(value)]));
+  return mapEntries(params, (_name, value) => redactAddress(value));
 }
 
 function redactHeaders(headers: unknown): unknown {
-  if (typeof headers !== "object" || headers === null) return headers;
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      CREDENTIALS.includes(name) ? HIDDEN : ADDRESSES.includes(name) ? redactAddress(value) : value,
-    ]),
-  );
+  return mapEntries(headers, (name, value) => {
+    if (CREDENTIALS.includes(name)) return HIDDEN;
+    return ADDRESSES.includes(name) ? redactAddress(value) : value;
+  });
+}
+
+function mapEntries(object: unknown, map: (name: string, value: unknown) => unknown): unknown {
+  if (typeof object !== "object" || object === null) return object;
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, map(name, value)]));
 }
 
 const CREDENTIALS = ["authorization", "cookie", "set-cookie"];
@@ -131,13 +129,9 @@ function redactValues(values: unknown): unknown {
   );
 }
 
-/** Cutting out shorter texts would make a message unreadable. */
-const SHORTEST_SECRET = 4;
-
 /**
- * A copy of an error and its causes, without the given texts. Messages of query builders contain the
- * parameters of a query, those of mail services the request: session tokens, access tokens and e-mail
- * addresses.
+ * A copy of an error and its causes, without the given texts: messages of query builders and mail services repeat what
+ * they were called with.
  *
  * @param secrets The arguments of the failed call: texts, or objects and arrays of texts.
  */
@@ -146,9 +140,9 @@ export function redactError(error: unknown, secrets: unknown): Error {
 }
 
 export function redactText(text: string, secrets: unknown): string {
-  const texts = textsIn(secrets).filter((secret) => secret.length >= SHORTEST_SECRET);
-  texts.sort((a, b) => b.length - a.length);
-  return texts.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text);
+  // Cutting out shorter texts would make a message unreadable.
+  const texts = textsIn(secrets).filter(({ length }) => length >= 4).sort((a, b) => b.length - a.length);
+  return texts.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), text);
 }
 
 function copy(error: unknown, clean: (text: string) => string, depth: number): Error {
@@ -171,4 +165,69 @@ function textsIn(value: unknown, depth = 0): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null || depth > 3) return [];
   return Object.values(value).flatMap((each) => textsIn(each, depth + 1));
+}
+
+/** The part of a span that is used (`Span` of `@opentelemetry/api`). */
+interface Span {
+  setAttribute(name: string, value: string): unknown;
+  /** Spans of the SDK can be read. */
+  readonly attributes?: Readonly<Record<string, unknown>>;
+}
+
+interface SpanHolder {
+  readonly span?: Span | null;
+}
+
+const API = Symbol.for("opentelemetry.js.api.1");
+const SPAN = Symbol.for("OpenTelemetry Context Key SPAN");
+const RPC_METADATA = Symbol.for("OpenTelemetry SDK Context Key RPC_METADATA");
+
+/** Attributes with an address, by the semantic conventions, those before 1.20 included. */
+const SPAN_ADDRESSES = ["url.full", "url.path", "http.target", "http.url"];
+
+/**
+ * Keeps codes, tokens and addresses out of the spans that `@fastify/otel` and `node:http` make of requests, which are
+ * found without the packages of OpenTelemetry: its API keeps its state under global symbols.
+ *
+ * As a hook of each route it runs after all hooks of instances: `@fastify/otel` may be registered after the plugin. The
+ * routes redact once more before a reply is sent, since a hook of the application may reply before.
+ */
+export function redactSpans(scope: FastifyInstance): void {
+  const redact = (request: FastifyRequest, _reply: unknown, done: () => void) => {
+    redactRequestSpans(request);
+    done();
+  };
+  scope.addHook("onRequest", redact);
+  scope.addHook("onRoute", (route) => {
+    route.onRequest = [redact, ...[route.onRequest ?? []].flat()];
+  });
+}
+
+export function redactRequestSpans(request: FastifyRequest): void {
+  if (!(API in globalThis || "opentelemetry" in request)) return;
+  for (const span of spansOf(request)) redactSpan(span, request);
+}
+
+function spansOf(request: FastifyRequest): Set<Span> {
+  const { opentelemetry } = request as { opentelemetry?: () => SpanHolder };
+  const api = (globalThis as { [API]?: { context?: { active(): { getValue(key: symbol): unknown } } } })[API];
+  const active = api?.context?.active();
+  const found = [
+    typeof opentelemetry === "function" ? opentelemetry.call(request)?.span : undefined,
+    active?.getValue(SPAN) as Span | undefined,
+    (active?.getValue(RPC_METADATA) as SpanHolder | undefined)?.span,
+  ];
+  return new Set(found.filter((span) => typeof span?.setAttribute === "function") as Span[]);
+}
+
+function redactSpan(span: Span, { protocol, host, url }: FastifyRequest): void {
+  const { attributes = { "url.full": `${protocol}://${host}${url}`, "url.query": url.split("?")[1] } } = span;
+  for (const name of SPAN_ADDRESSES) {
+    const value = attributes[name];
+    if (typeof value === "string") span.setAttribute(name, redactUrl(value));
+  }
+  const query = attributes["url.query"];
+  if (typeof query === "string" && query !== "") {
+    span.setAttribute("url.query", redactUrl(`?${query.replace(/^\?/, "")}`).slice(1));
+  }
 }

@@ -1,6 +1,6 @@
 /**
- * Headers that no other hook can override: they are set when the head of a reply is written, by `onHeaders()` of
- * on-headers. By then Node's response has all headers, also those that Fastify or a handler passes to `writeHead()`.
+ * Headers that no other hook can override: they are set when the head of a reply is written, and Node's response has
+ * all others. They keep replies private, and pages out of what a browser goes back to.
  */
 import type { FastifyReply } from "fastify";
 import onHeadersUntyped from "on-headers";
@@ -31,10 +31,7 @@ export function withVary(vary: string, name: string): string {
   return names.includes("*") || names.includes(name.toLowerCase()) ? vary : `${vary}, ${name}`;
 }
 
-/**
- * Headers that override `Cache-Control` for a shared cache: the targeted ones of CDNs (RFC 9213), and those
- * of Akamai, nginx and LiteSpeed.
- */
+/** What overrides `Cache-Control` for a shared cache: of CDNs (RFC 9213), Akamai, nginx and LiteSpeed. */
 const CDN_CACHE_HEADER =
   /^(?:(?:[\w-]+-)?cdn-cache-control|surrogate-control|edge-control|x-accel-expires|x-litespeed-cache-control)$/i;
 
@@ -45,11 +42,7 @@ export function removeCdnCaching(head: Pick<Head, "getHeaderNames" | "removeHead
   }
 }
 
-/**
- * Headers of every reply of the auth routes. Replies and URLs contain codes and tokens, so caches, frames and
- * other sites get none of them. Not `no-referrer`: the sign-in form would then send `Origin: null`, as a page of
- * another site may.
- */
+/** Of every reply of the auth routes. Not `no-referrer`: the sign-in form would then send `Origin: null`. */
 const SECURITY_HEADERS = {
   "cache-control": "private, no-cache, no-store",
   "referrer-policy": "same-origin",
@@ -58,10 +51,6 @@ const SECURITY_HEADERS = {
 };
 
 const PROTECTED: unique symbol = Symbol("fastify-authjs.protected");
-
-interface Holder {
-  [PROTECTED]?: boolean;
-}
 
 /** Sets the security headers, also if the application sets others for all of its pages. */
 export function protectReply(reply: FastifyReply & Holder): void {
@@ -75,13 +64,101 @@ export function protectReply(reply: FastifyReply & Holder): void {
   });
 }
 
-/**
- * A reply with a payload that takes the place of its own if the hooks of the application have set certain
- * headers: it is made after them.
- */
+/** Makes the payload of a reply once hooks of the application have set its headers; `undefined` for its own. */
+export const LATE_PAYLOAD: unique symbol = Symbol("fastify-authjs.late-payload");
+
 export interface LateReply {
-  /** Makes the payload; `undefined` if the reply stays as it is. */
   [LATE_PAYLOAD]?: () => Promise<string> | undefined;
 }
 
-export const LATE_PAYLOAD: unique symbol = Symbol("fastify-authjs.late-payload");
+interface Kept {
+  /** `Cache-Control` when the guard let the request pass. */
+  before: string;
+  /** `Cache-Control` as the route has set it since. */
+  own: string | undefined;
+  /** Whether the route has Fastify send the reply: else its handler writes the head. */
+  isSent: boolean;
+  /** What {@linkcode sendRecorded} stands in place of. */
+  readonly send: FastifyReply["send"];
+}
+
+const NO_STORE = /(?:^|[\s,])no-store\b/i;
+
+const KEPT: unique symbol = Symbol("fastify-authjs.kept");
+
+interface Holder {
+  [PROTECTED]?: boolean;
+  [KEPT]?: Kept;
+}
+
+/** Keeps a refusal out of every cache, whatever hooks of the application set. */
+export function keepUnstored(reply: FastifyReply): void {
+  reply.header("cache-control", "no-store");
+  const { raw } = reply;
+  onHeaders(raw, () => {
+    removeCdnCaching(raw);
+    if (!NO_STORE.test(headerText(raw, "cache-control"))) raw.setHeader("cache-control", "no-store");
+  });
+}
+
+/**
+ * Keeps a reply private, and has caches tell users apart by their cookies (`Vary`), whatever is set for all replies.
+ * Only the route itself, from the guard to its handler, may make its reply public.
+ */
+export function keepPrivate(reply: FastifyReply & Holder): void {
+  const before = headerText(reply, "cache-control");
+  // A second guard; what was set before it, the route has not set.
+  if (reply[KEPT] !== undefined) return void (reply[KEPT].before = before);
+  const kept: Kept = reply[KEPT] = { before, own: undefined, isSent: false, send: reply.send };
+  reply.send = sendRecorded;
+  const { raw } = reply;
+  onHeaders(raw, () => {
+    raw.setHeader("vary", withVary(headerText(raw, "vary"), "Cookie"));
+    const final = headerText(raw, "cache-control");
+    if (!kept.isSent && final !== kept.before) kept.own = final;
+    if (kept.own !== undefined && final === kept.own && !isFile(reply, final)) return;
+    removeCdnCaching(raw);
+    raw.setHeader("cache-control", privateDirectives(final, headerText(raw, "content-type"), kept));
+  });
+}
+
+/** Takes note of what the route has set, before hooks of the application run. One function keeps replies of one shape. */
+function sendRecorded(this: FastifyReply & Holder, payload?: unknown): FastifyReply {
+  const kept = this[KEPT]!;
+  const sent = payload instanceof Response ? payload.headers.get("cache-control") : null;
+  const now = sent ?? headerText(this, "cache-control");
+  kept.isSent = true;
+  // An error is answered by a handler of the application.
+  kept.own = payload instanceof Error || now === kept.before ? undefined : now;
+  return kept.send.call(this, payload as never);
+}
+
+/** Whether a file server, such as `@fastify/static`, has answered with its own default, which is public. */
+function isFile(reply: FastifyReply, cacheControl: string): boolean {
+  return /^public, max-age=\d+(?:, immutable)?$/.test(cacheControl) &&
+    reply.hasHeader("accept-ranges") && reply.hasHeader("last-modified");
+}
+
+/** What a file server says if the application has set nothing. */
+const FILE_DEFAULT = "public, max-age=0";
+
+/** After a sign-out a browser must not show a page that the user goes back to. Anything else may have an `ETag`. */
+function privateDirectives(final: string, contentType: string, { own }: Kept): string {
+  const isPage = /^(?:text\/html|application\/xhtml\+xml)\b/i.test(contentType);
+  // What the route has not said itself holds for all replies of the application.
+  const isOwn = own !== undefined && own !== FILE_DEFAULT;
+  if (isPage && !isOwn && !NO_STORE.test(final)) return "private, no-store";
+  return final === "" ? "private, no-cache" : toPrivate(final);
+}
+
+/** The directives without those that concern shared caches. */
+function toPrivate(cacheControl: string): string {
+  const directives = cacheControl.split(",").map((directive) => directive.trim()).filter((directive) =>
+    directive !== "" && !SHARED.test(directive)
+  );
+  const isPrivate = directives.some((directive) => /^(?:private|no-store)$/i.test(directive));
+  return (isPrivate ? directives : ["private", ...directives]).join(", ");
+}
+
+/** `private="set-cookie"` concerns one header only. */
+const SHARED = /^(?:public|s-maxage|proxy-revalidate|stale-(?:while-revalidate|if-error)|private=)/i;

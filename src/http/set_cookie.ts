@@ -12,11 +12,7 @@ export function removalOf(name: string, options: SerializeOptions): SetCookie {
   return { name, value: "", options: { ...options, maxAge: 0 } };
 }
 
-/**
- * The value of a Set-Cookie header.
- *
- * @throws {TypeError} If a name or an attribute is invalid.
- */
+/** @throws {TypeError} If a name or an attribute is invalid. */
 export function toSetCookieLine({ name, value, options }: SetCookie): string {
   return stringifySetCookie(name, value, options);
 }

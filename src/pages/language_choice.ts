@@ -2,7 +2,7 @@
 import { parseCookie } from "cookie";
 import { LRUCache } from "lru-cache";
 import { preferredLanguage } from "../http/preferences.ts";
-import { parseQuery, queryOf } from "../http/query.ts";
+import { parseQuery, queryOf } from "../http/request.ts";
 import type { FastifyAuthPages, LanguageRequest } from "../types.ts";
 
 /** The cookie that keeps the language of `lang` or `ui_locales` for the pages that follow. */

@@ -4,7 +4,6 @@
  * A function of the application that sends its own mails stays as it is.
  */
 import type { EmailConfig, Provider } from "@auth/core/providers";
-import { deviceOf } from "../http/device.ts";
 import type { Languages } from "../pages/language.ts";
 import type { EmailMessage, FastifyAuthOptions, LanguageRequest, VerificationMailParams } from "../types.ts";
 import { CODE_SECONDS } from "./mailed_code.ts";
@@ -90,4 +89,34 @@ async function messageFor(
 function toLanguageRequest({ headers, url }: Request): LanguageRequest {
   const { pathname, search } = new URL(url);
   return { headers: Object.fromEntries(headers), url: pathname + search };
+}
+
+type Names = readonly (readonly [name: string, pattern: RegExp])[];
+
+/** The first one counts: most browsers also say that they are Chrome or Safari. */
+const BROWSERS: Names = [
+  ["Edge", /\bEdg(?:e|A|iOS)?\//],
+  ["Opera", /\bOPR\//],
+  ["Samsung Internet", /\bSamsungBrowser\//],
+  ["Firefox", /\b(?:Firefox|FxiOS)\//],
+  ["Chrome", /(?:Chrome|CriOS)\//],
+  ["Safari", /\bVersion\/[\d.]+ .*\bSafari\//],
+];
+
+/** iPhones also say that they are like macOS, Android that it is Linux. */
+const SYSTEMS: Names = [
+  ["Windows", /\bWindows\b/],
+  ["iPhone", /\biPhone\b/],
+  ["iPad", /\biPad\b/],
+  ["macOS", /\bMacintosh\b/],
+  ["Android", /\bAndroid\b/],
+  ["ChromeOS", /\bCrOS\b/],
+  ["Linux", /\bLinux\b/],
+];
+
+/** The browser and the system that a `User-Agent` header names, as far as they are of these lists. */
+function deviceOf(userAgent: string): string[] {
+  return [BROWSERS, SYSTEMS].flatMap((names) =>
+    names.find(([, pattern]) => pattern.test(userAgent))?.slice(0, 1) as string[] ?? []
+  );
 }

@@ -7,7 +7,7 @@ import { errorPage } from "../core/failure.ts";
 import { FastifyAuthError, type FastifyAuthErrorCode, TooManyRequests } from "../errors.ts";
 import { type AuthParams, receivedRequest } from "../http/auth_route.ts";
 import { originOf } from "../http/origin.ts";
-import { acceptsHtml } from "../http/page_request.ts";
+import { acceptsHtml } from "../http/request.ts";
 import { prefersJson } from "../http/preferences.ts";
 import type { PageError } from "../pages/page_error.ts";
 import { eventsOf } from "../telemetry/events.ts";

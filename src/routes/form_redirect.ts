@@ -5,7 +5,7 @@
  */
 import type { FastifyReply } from "fastify";
 import type { RequestContext } from "../core/context.ts";
-import { acceptsHtml } from "../http/page_request.ts";
+import { acceptsHtml } from "../http/request.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { headerText, LATE_PAYLOAD, type LateReply, onHeaders } from "../http/reply_headers.ts";
 import type { Page } from "../pages/types.ts";

@@ -4,7 +4,7 @@
  */
 import { FastifyAuthError } from "../errors.ts";
 import { namedCallbackUrl } from "../http/callback_url.ts";
-import { parseQuery } from "../http/query.ts";
+import { parseQuery } from "../http/request.ts";
 import { CODE_ERRORS, errorForCode, isQueryError } from "../pages/page_error.ts";
 
 /** What decides which parameters pass. */

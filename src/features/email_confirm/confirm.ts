@@ -3,7 +3,7 @@ import { type Answer, pageAnswer, redirectAnswer } from "../../core/answer.ts";
 import { addressOf, type ProviderContext } from "../../core/context.ts";
 import { errorAnswer } from "../../core/failure.ts";
 import { allowedRedirect, csrfRefusal, flowOf } from "../../core/flow.ts";
-import { isPrefetch } from "../../http/page_request.ts";
+import { isPrefetch } from "../../http/request.ts";
 import { linkOf } from "../../routes/callback/email.ts";
 import { forgetBrowser, hasAsked, rememberBrowser } from "./browser.ts";
 

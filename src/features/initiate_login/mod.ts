@@ -4,7 +4,7 @@ import { type Answer, redirectAnswer } from "../../core/answer.ts";
 import { type AskedRequest, type ProviderContext, withoutCookies } from "../../core/context.ts";
 import { namedCallbackUrl } from "../../http/callback_url.ts";
 import { assertNotCrossSite } from "../../http/cross_site.ts";
-import { parseQuery, queryOf } from "../../http/query.ts";
+import { parseQuery, queryOf } from "../../http/request.ts";
 import type { Feature } from "../../instance/feature.ts";
 import { toLogText } from "../../provider/provider_error.ts";
 import { beginSignIn } from "../../routes/signin.ts";

@@ -5,7 +5,7 @@ import type { Answer } from "../../core/answer.ts";
 import type { RequestContext } from "../../core/context.ts";
 import { csrfRefusal } from "../../core/flow.ts";
 import { FastifyAuthError } from "../../errors.ts";
-import { isPrefetch } from "../../http/page_request.ts";
+import { isPrefetch } from "../../http/request.ts";
 import { codeIn } from "../../routes/callback/email_code.ts";
 import { signedInBy } from "../../session/open.ts";
 import type { RateLimitSettings } from "./settings.ts";

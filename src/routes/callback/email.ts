@@ -4,7 +4,7 @@ import type { Answer } from "../../core/answer.ts";
 import { callCore } from "../../core/call.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { type HashSecrets, hashToken } from "../../config/hash_secrets.ts";
-import { isPrefetch } from "../../http/page_request.ts";
+import { isPrefetch } from "../../http/request.ts";
 import { answerCode, codeIn, forgetCode } from "./email_code.ts";
 import { leadOn } from "./late.ts";
 
