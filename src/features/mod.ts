@@ -10,7 +10,7 @@ import type { ApiAccessActions, ApiAccessConfig, ApiAccessGuardOptions } from ".
 import type { BearerConfig } from "./bearer/options.ts";
 import type { EmailConfirmConfig } from "./email_confirm/options.ts";
 import type { LastUsedPages } from "./last_used/mod.ts";
-import type { LiveConnectionsActions } from "./live_connections/options.ts";
+import type { LiveConnectionsActions } from "./live_connections/on_session_end.ts";
 import type { ProviderLogoutConfig } from "./provider_logout/options.ts";
 import type { RateLimitConfig } from "./rate_limit/options.ts";
 import type { SessionsActions, SessionsConfig } from "./sessions/options.ts";
@@ -23,7 +23,7 @@ export type * from "./api_access/options.ts";
 export type * from "./bearer/options.ts";
 export type * from "./email_confirm/options.ts";
 export type { LastUsedPages } from "./last_used/mod.ts";
-export type * from "./live_connections/options.ts";
+export type { LiveConnectionsActions, LiveRequest, LiveSocket } from "./live_connections/on_session_end.ts";
 export type * from "./provider_logout/options.ts";
 export type * from "./rate_limit/options.ts";
 export type * from "./sessions/options.ts";
@@ -54,12 +54,15 @@ export type { ProviderLogoutAction as FeatureSignOutOptions } from "./provider_l
 export interface FeatureActions
   extends AccessTokensActions, AccountsActions, ApiAccessActions, LiveConnectionsActions, SessionsActions {}
 
+/** The functions of a module, which each take what acts first. */
+const actions = (load: () => Promise<unknown>) => load as () => Promise<Actions>;
+
 export const FEATURES: readonly ListedFeature[] = [
   {
     options: ["refreshTokens"],
     load: async () => (await import("./access_tokens/mod.ts")).accessTokens,
     actions: {
-      load: async () => await import("./access_tokens/get_access_token.ts") as unknown as Actions,
+      load: actions(() => import("./access_tokens/get_access_token.ts")),
       ofRequest: ["getAccessToken"],
     },
   },
@@ -92,14 +95,14 @@ export const FEATURES: readonly ListedFeature[] = [
     isUsed: ({ config: { adapter } }) => adapter !== undefined,
     load: async () => (await import("./accounts/mod.ts")).accounts,
     actions: {
-      load: async () => await import("./accounts/actions.ts") as unknown as Actions,
+      load: actions(() => import("./accounts/actions.ts")),
       ofRequest: ["linkAccount", "unlinkAccount", "listAccounts"],
     },
   },
   {
     options: [],
     actions: {
-      load: async () => await import("./accounts/passkeys.ts") as unknown as Actions,
+      load: actions(() => import("./accounts/passkeys.ts")),
       ofRequest: ["listPasskeys", "renamePasskey", "removePasskey"],
     },
   },
@@ -115,7 +118,7 @@ export const FEATURES: readonly ListedFeature[] = [
     guard: ACCESS_GUARD,
     load: async () => (await import("./api_access/mod.ts")).apiAccess,
     actions: {
-      load: async () => await import("./api_access/issue.ts") as unknown as Actions,
+      load: actions(() => import("./api_access/issue.ts")),
       ofRequest: ["getClaims", "issueToken"],
     },
   },
@@ -132,7 +135,7 @@ export const FEATURES: readonly ListedFeature[] = [
     options: ["revocable"],
     load: async () => (await import("./sessions/mod.ts")).sessions,
     actions: {
-      load: async () => await import("./sessions/actions.ts") as unknown as Actions,
+      load: actions(() => import("./sessions/actions.ts")),
       ofRequest: ["listSessions"],
       ofConfiguration: ["revokeSession", "revokeSessions"],
     },
@@ -140,7 +143,7 @@ export const FEATURES: readonly ListedFeature[] = [
   {
     options: [],
     actions: {
-      load: async () => await import("./live_connections/on_session_end.ts") as unknown as Actions,
+      load: actions(() => import("./live_connections/on_session_end.ts")),
       ofRequest: ["onSessionEnd"],
     },
   },

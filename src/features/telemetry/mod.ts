@@ -22,8 +22,12 @@
  * @module
  */
 import {
+  type Attributes,
   context,
+  type Counter,
   createContextKey,
+  type Histogram,
+  type Meter,
   type MeterProvider,
   metrics,
   type Span,
@@ -32,9 +36,15 @@ import {
   trace,
   type TracerProvider,
 } from "@opentelemetry/api";
-import { type Channel, channel } from "node:diagnostics_channel";
-import type { AuthEvent, Operation, SessionReadEvent } from "../../types.ts";
-import { actionSpan, adapterSpan, Instruments, providerSpan, type SpanDescription } from "./signals.ts";
+import { channel } from "node:diagnostics_channel";
+import type {
+  AdapterCallOperation,
+  AuthActionOperation,
+  AuthEvent,
+  Operation,
+  ProviderRequestOperation,
+  SessionReadEvent,
+} from "../../types.ts";
 
 /** Settings of a {@linkcode FastifyAuthInstrumentation}. */
 export interface FastifyAuthInstrumentationConfig {
@@ -54,18 +64,12 @@ export interface FastifyAuthInstrumentationConfig {
   providerSpans?: boolean;
 }
 
-/** The name by which its spans and metrics are told from those of others (the instrumentation scope). */
-const NAME = "fastify-authjs";
+/** The instrumentation scope. */
+const NAME = "fastify-authjs", VERSION = "0.1.0";
 
-const VERSION = "0.1.0";
-
-/**
- * With this key of `@opentelemetry/core` in the context, other instrumentations make no spans, and add no
- * header to requests.
- */
+/** A key of `@opentelemetry/core`: with it, other instrumentations make no spans, and add no header to requests. */
 const SUPPRESS_TRACING = createContextKey("OpenTelemetry SDK Context Key SUPPRESS_TRACING");
 
-/** The channels of the audit trail begin with this. */
 const EVENTS = ["sign-in", "sign-in-failure", "sign-out", "link", "unlink", "revoke", "access-refused"];
 
 /**
@@ -114,15 +118,9 @@ export class FastifyAuthInstrumentation {
       (...ended) => this.#metrics.request(...ended),
     );
     this.#observe("fastify-authjs.adapter-call", adapterSpan, (...ended) => this.#metrics.call(...ended));
-    this.#subscribe(
-      channel("fastify-authjs:session-read"),
-      (read) => this.#metrics.read(read as SessionReadEvent),
-    );
+    this.#subscribe("fastify-authjs:session-read", (read: SessionReadEvent) => this.#metrics.read(read));
     for (const name of EVENTS) {
-      this.#subscribe(
-        channel(`fastify-authjs:${name}`),
-        (event) => this.#metrics.event(name, event as AuthEvent),
-      );
+      this.#subscribe(`fastify-authjs:${name}`, (event: AuthEvent) => this.#metrics.event(name, event));
     }
   }
 
@@ -167,26 +165,20 @@ export class FastifyAuthInstrumentation {
     record: (message: Message, seconds: number) => void,
   ): void {
     const running = new WeakMap<Message, { readonly span: Span | undefined; readonly at: number }>();
-    this.#subscribe(channel(`tracing:${name}:start`), (started) => {
-      const message = started as Message;
+    this.#subscribe(`tracing:${name}:start`, (message: Message) => {
       const isLeftOut = span.kind === SpanKind.CLIENT && this.#config.providerSpans === false;
-      running.set(message, {
-        span: isLeftOut ? undefined : this.#begin(message, span),
-        at: performance.now(),
-      });
+      const begun = isLeftOut ? undefined : this.#begin(message, span);
+      running.set(message, { span: begun, at: performance.now() });
     });
-    this.#subscribe(channel(`tracing:${name}:asyncEnd`), (ended) => {
-      const message = ended as Message;
+    this.#subscribe(`tracing:${name}:asyncEnd`, (message: Message) => {
       const begun = running.get(message);
       // It began before this was enabled.
       if (begun === undefined) return;
       record(message, (performance.now() - begun.at) / 1000);
-      begun.span?.setAttributes(span.result?.(message) ?? {});
-      const { errorType } = message;
-      if (errorType !== undefined) {
-        begun.span?.setAttribute("error.type", errorType);
-        // Without a description: the log has the message, under the id of the request.
-        if (span.isError(message)) begun.span?.setStatus({ code: SpanStatusCode.ERROR });
+      begun.span?.setAttributes({ ...span.result?.(message), ...errorOf(message.errorType) });
+      // Without a description: the log has the message, under the id of the request.
+      if (message.errorType !== undefined && span.isError(message)) {
+        begun.span?.setStatus({ code: SpanStatusCode.ERROR });
       }
       begun.span?.end();
     });
@@ -207,8 +199,134 @@ export class FastifyAuthInstrumentation {
     return span;
   }
 
-  #subscribe(to: Channel, listener: (message: unknown) => void): void {
+  #subscribe<Message>(name: string, listen: (message: Message) => void): void {
+    const to = channel(name), listener = (message: unknown) => listen(message as Message);
     to.subscribe(listener);
     this.#subscriptions.push(() => to.unsubscribe(listener));
   }
+}
+
+/** The spans of one kind of operation. No attribute of a metric has more than some hundred values. */
+interface SpanDescription<Message extends Operation> {
+  readonly kind: SpanKind;
+  readonly name: (message: Message) => string;
+  /** What is known when it starts, which samplers see. */
+  readonly attributes: (message: Message) => Attributes;
+  /** What is known when it ends, besides `error.type`. */
+  readonly result?: (message: Message) => Attributes;
+  /** Whether the operation that failed is an error of the server, and not of its user. */
+  readonly isError: (message: Message) => boolean;
+}
+
+const actionSpan: SpanDescription<AuthActionOperation> = {
+  kind: SpanKind.INTERNAL,
+  name: ({ action }) => `authjs.${action}`,
+  attributes: ({ action, provider, providerType }) => ({
+    "authjs.action": action,
+    ...providerOf(provider),
+    ...(providerType !== undefined && { "authjs.provider.type": providerType }),
+  }),
+  isError: ({ status = 500 }) => status >= 500,
+};
+
+/** An HTTP client span. Its address is without the values of parameters. */
+const providerSpan: SpanDescription<ProviderRequestOperation> = {
+  kind: SpanKind.CLIENT,
+  name: ({ method, endpoint }) => endpoint === "other" ? method : `${method} ${endpoint}`,
+  attributes: ({ provider, endpoint, method, url }) => ({
+    "authjs.provider.id": provider,
+    "authjs.provider.endpoint": endpoint,
+    "http.request.method": method,
+    "url.full": url,
+    ...serverOf(url),
+  }),
+  result: statusOf,
+  isError: () => true,
+};
+
+const adapterSpan: SpanDescription<AdapterCallOperation> = {
+  kind: SpanKind.INTERNAL,
+  name: ({ method }) => `authjs.adapter.${method}`,
+  attributes: ({ method }) => ({ "authjs.adapter.method": method }),
+  isError: () => true,
+};
+
+function serverOf(url: string): Attributes {
+  const { hostname, port, protocol } = new URL(url);
+  return { "server.address": hostname, "server.port": Number(port) || (protocol === "https:" ? 443 : 80) };
+}
+
+/** The limits of buckets, in seconds, by the semantic conventions for HTTP requests and calls of databases. */
+const REQUESTS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+const CALLS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
+
+/** A read takes some microseconds, unless it asks a database or refreshes tokens. */
+const READS = [0.000002, 0.000005, 0.00001, 0.00002, 0.00005, 0.0001, 0.001, 0.01, 0.1, 1, 10];
+
+class Instruments {
+  readonly #actions: Histogram;
+  readonly #requests: Histogram;
+  readonly #calls: Histogram;
+  readonly #reads: Histogram;
+  readonly #events: Counter;
+
+  constructor(meter: Meter) {
+    const histogram = (name: string, description: string, explicitBucketBoundaries: number[]) =>
+      meter.createHistogram(name, { unit: "s", description, advice: { explicitBucketBoundaries } });
+    this.#actions = histogram("authjs.action.duration", "Duration of requests to the auth routes.", REQUESTS);
+    const requests = "Duration of requests to providers.";
+    this.#requests = histogram("authjs.provider.request.duration", requests, REQUESTS);
+    this.#calls = histogram("authjs.adapter.call.duration", "Duration of calls of the adapter.", CALLS);
+    this.#reads = histogram("authjs.session.read.duration", "Duration of reads of sessions.", READS);
+    const description = "Events of the audit trail.";
+    this.#events = meter.createCounter("authjs.events", { unit: "{event}", description });
+  }
+
+  action({ action, provider, errorType }: AuthActionOperation, seconds: number): void {
+    this.#actions.record(seconds, {
+      "authjs.action": action,
+      ...providerOf(provider),
+      ...errorOf(errorType),
+    });
+  }
+
+  request(message: ProviderRequestOperation, seconds: number): void {
+    this.#requests.record(seconds, {
+      ...providerOf(message.provider),
+      "authjs.provider.endpoint": message.endpoint,
+      ...statusOf(message),
+      ...errorOf(message.errorType),
+    });
+  }
+
+  call({ method, errorType }: AdapterCallOperation, seconds: number): void {
+    this.#calls.record(seconds, { "authjs.adapter.method": method, ...errorOf(errorType) });
+  }
+
+  read({ strategy, result, duration }: SessionReadEvent): void {
+    this.#reads.record(duration, { "authjs.session.strategy": strategy, "authjs.session.result": result });
+  }
+
+  /** @param name The channel, without its prefix. */
+  event(name: string, event: AuthEvent & { readonly reason?: string }): void {
+    this.#events.add(1, { "authjs.event": name, ...providerOf(event.provider), ...reasonOf(name, event) });
+  }
+}
+
+function statusOf({ status }: ProviderRequestOperation): Attributes {
+  return status === undefined ? {} : { "http.response.status_code": status };
+}
+
+function providerOf(provider: string | undefined): Attributes {
+  return provider === undefined ? {} : { "authjs.provider.id": provider };
+}
+
+function errorOf(errorType: string | undefined): Attributes {
+  return errorType === undefined ? {} : { "error.type": errorType };
+}
+
+/** Why it failed; the reason of a session that was ended is none of an error. */
+function reasonOf(name: string, { reason }: { readonly reason?: string }): Attributes {
+  if (name !== "revoke") return errorOf(reason);
+  return reason === undefined ? {} : { "authjs.revoke.reason": reason };
 }
