@@ -24,18 +24,12 @@ interface Description extends Omit<AuthOperation, "tags" | "params"> {
   readonly fields?: (config: ResolvedConfig) => Fields;
 }
 
-/**
- * The operation of an auth route.
- *
- * @param method One that the route serves.
- * @returns `undefined` if it is for no configured provider, or no more than a redirect to another route.
- */
+/** The operation of an auth route; `undefined` for no configured provider, or a redirect to another route. */
 export function authOperation(
-  { action, provider, methods, limited }: AuthRoute,
+  { action, provider, limited }: AuthRoute,
   method: string,
   { config, hooks }: Pick<AuthInUse, "config" | "hooks">,
 ): AuthOperation | undefined {
-  if (!(methods as readonly string[]).includes(method)) return undefined;
   const description = OPERATIONS[`${method} ${action}${provider ? "/:provider" : ""}`];
   if (description === undefined) return undefined;
   const { of, fields, ...operation } = description;
@@ -81,20 +75,24 @@ const SESSION: JsonSchema = {
   additionalProperties: true,
 };
 
+const OAUTH_ERROR = texts("error", "error_description");
 const CEREMONY: JsonSchema = { type: "string", enum: ["authenticate", "register"] };
 
-const PAGE = { produces: ["text/html"], response: { 200: text("The page.") } };
+const page = (summary: string, query?: Fields): Description => ({
+  summary,
+  produces: ["text/html"],
+  ...(query && { querystring: fieldsOf(query) }),
+  response: { 200: text("The page.") },
+});
 
 const POSTED = { consumes: ["application/json", FORM] };
+
+const RETURN_REDIRECT = text('"1" for JSON in place of a redirect, "prefer-status" for statuses as well.');
 
 /** A POST that is answered with a redirect, or with its address as JSON. */
 const LEADS_ON = {
   ...POSTED,
-  headers: fieldsOf({
-    "x-auth-return-redirect": text(
-      '"1" for JSON in place of a redirect, "prefer-status" for statuses as well.',
-    ),
-  }),
+  headers: fieldsOf({ "x-auth-return-redirect": RETURN_REDIRECT }),
   response: {
     200: answer("For a client that asked for JSON: the next page.", texts("url")),
     302: REDIRECT,
@@ -106,19 +104,14 @@ const ofType = (...types: string[]) => ({ type }: ProviderSummary) => types.incl
 
 /** By method and path. A GET of `signin/:provider` only redirects to the sign-in page. */
 const OPERATIONS: Readonly<Record<string, Description>> = {
-  "GET signin": {
-    ...PAGE,
-    summary: "The sign-in page",
-    querystring: fieldsOf({ callbackUrl: CALLBACK_URL, error: ERROR }),
-  },
+  "GET signin": page("The sign-in page", { callbackUrl: CALLBACK_URL, error: ERROR }),
   "POST signin/:provider": {
     ...LEADS_ON,
     summary: "Starts a sign-in with a provider or by e-mail",
     of: ofType("oauth", "oidc", "email"),
-    fields: ({ providers }) => ({
+    fields: (config) => ({
       callbackUrl: CALLBACK_URL,
-      ...([...providers.values()].some(ofType("email")) &&
-        { email: text("The address, for a link by e-mail.") }),
+      ...ofEmail(config, { email: text("The address, for a link by e-mail.") }),
     }),
   },
   "GET callback/:provider": {
@@ -133,15 +126,10 @@ const OPERATIONS: Readonly<Record<string, Description>> = {
     fields: (config) => ({
       callbackUrl: CALLBACK_URL,
       ...credentialFields(config),
-      ...([...config.providers.values()].some(ofType("email")) &&
-        { code: text("The code of the mail that this browser asked for last.") }),
+      ...ofEmail(config, { code: text("The code of the mail that this browser asked for last.") }),
     }),
   },
-  "GET signout": {
-    ...PAGE,
-    summary: "The sign-out page",
-    querystring: fieldsOf({ callbackUrl: CALLBACK_URL }),
-  },
+  "GET signout": page("The sign-out page", { callbackUrl: CALLBACK_URL }),
   "POST signout": { ...LEADS_ON, summary: "Signs out", fields: () => ({ callbackUrl: CALLBACK_URL }) },
   "GET signed-out": {
     summary: "Where an OpenID Provider leads back to after a sign-out there",
@@ -155,11 +143,7 @@ const OPERATIONS: Readonly<Record<string, Description>> = {
     consumes: [FORM],
     response: {
       200: nothing("The sessions have ended."),
-      400: answer(
-        "The token was refused, or the sessions could not be ended.",
-        texts("error", "error_description"),
-        "error",
-      ),
+      400: answer("The token was refused, or the sessions could not be ended.", OAUTH_ERROR, "error"),
     },
   },
   "GET session": { summary: "The session, or null", response: { 200: SESSION, ...failures(503) } },
@@ -197,8 +181,8 @@ const OPERATIONS: Readonly<Record<string, Description>> = {
       },
     },
   },
-  "GET error": { ...PAGE, summary: "The error page", querystring: fieldsOf({ error: ERROR }) },
-  "GET verify-request": { ...PAGE, summary: "The page that says that a link was mailed" },
+  "GET error": page("The error page", { error: ERROR }),
+  "GET verify-request": page("The page that says that a link was mailed"),
   "GET webauthn-options/:provider": {
     summary: "The options of a WebAuthn ceremony",
     of: ofType("webauthn"),
@@ -213,20 +197,24 @@ const OPERATIONS: Readonly<Record<string, Description>> = {
   },
 };
 
+/** Fields for providers that send mails. */
+function ofEmail({ providers }: ResolvedConfig, fields: Fields): Fields {
+  return [...providers.values()].some(ofType("email")) ? fields : {};
+}
+
+interface PasswordForm {
+  readonly type?: string;
+  readonly credentials?: Readonly<Record<string, { type?: string; label?: string }>>;
+}
+
 /** The fields of the password forms. */
 function credentialFields({ core }: ResolvedConfig): Fields {
-  const inputs = (core.providers as readonly CredentialsShape[])
-    .filter(({ type }) => type === "credentials")
-    .flatMap(({ credentials = {} }) => Object.entries(credentials));
+  const inputs = (core.providers as readonly PasswordForm[])
+    .flatMap(({ type, credentials = {} }) => type === "credentials" ? Object.entries(credentials) : []);
   return Object.fromEntries(inputs.map(([name, { type, label }]) => [name, {
     ...text(label),
     ...(type === "password" && { format: "password" }),
   }]));
-}
-
-interface CredentialsShape {
-  type?: string;
-  credentials?: Readonly<Record<string, { type?: string; label?: string }>>;
 }
 
 function text(description?: string): JsonSchema {
@@ -237,7 +225,6 @@ function texts(...names: string[]): Fields {
   return Object.fromEntries(names.map((name) => [name, text()]));
 }
 
-/** What a request has, in its path, its query, its headers or its body. */
 function fieldsOf(properties: Fields, ...required: string[]): JsonSchema {
   return { type: "object", ...(required.length > 0 && { required }), properties };
 }
@@ -252,8 +239,6 @@ function nothing(description: string): JsonSchema {
 
 /** What an answer has: all of it, unless members are named. */
 function answer(description: string, properties: Fields, ...required: string[]): JsonSchema {
-  return {
-    ...fieldsOf(properties, ...(required.length > 0 ? required : Object.keys(properties))),
-    description,
-  };
+  const names = required.length > 0 ? required : Object.keys(properties);
+  return { ...fieldsOf(properties, ...names), description };
 }

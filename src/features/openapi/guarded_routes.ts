@@ -12,7 +12,7 @@ interface Decorated {
   [DECORATOR]: (options?: { yaml?: boolean }) => unknown;
 }
 
-/** Marks a guarded route in its schema, and so its operation: its index in the list of guarded routes. */
+/** Marks a guarded route in its schema, and so its operation, by its index in the list of guarded routes. */
 const MARK = "x-fastify-authjs";
 
 /** Alternatives, each with the schemes that are required together. */
@@ -25,17 +25,9 @@ interface Operation {
   responses: Record<string, unknown>;
 }
 
-interface Scheme {
-  type: string;
-  in?: string;
-  name?: string;
-  scheme?: string;
-  description: string;
-}
+type Schemes = Record<string, Record<string, string>>;
 
-type Schemes = Record<string, Scheme>;
-
-/** A document of version 2.0, which has `securityDefinitions`, or of a later one, with `components`. */
+/** Of version 2.0 with `securityDefinitions`, or a later one with `components`. */
 interface Document {
   swagger?: string;
   paths?: Record<string, Record<string, Operation>>;
@@ -50,12 +42,8 @@ interface GuardedRoute {
 }
 
 /**
- * Describes the guards of routes in the documents of their scopes.
- *
- * `@fastify/swagger` wants a scheme to be there before a route that names it, and an application's `transform` may
- * want schemas of another kind, such as zod's. So routes are only marked, and the finished document is completed.
- *
- * @param guardsOf What the guards of a route require.
+ * Describes the guards of routes in the documents of their scopes. Routes are only marked, and the finished document is
+ * completed: `@fastify/swagger` wants a scheme before a route that names it, and a `transform` may want other schemas.
  */
 export function describeGuards(
   routes: Iterable<readonly [RouteOptions, FastifyInstance]>,
@@ -124,9 +112,7 @@ function requirement(
   const [way] = guards.length === 1 ? guards[0]!.security : [];
   if (way?.isAlone) required.length = 0;
   if (way !== undefined) {
-    schemes[way.name] ??= isOld
-      ? { type: "apiKey", in: "header", name: "Authorization", description: way.scheme.description }
-      : way.scheme;
+    schemes[way.name] ??= isOld ? headerScheme("Authorization", way.scheme.description) : { ...way.scheme };
     required.push({ [way.name]: [] });
   }
   const alternatives = (security.length === 0 ? [{}] : security).flatMap((outer) =>
@@ -147,13 +133,16 @@ function acceptsBearer({ source }: Guarding): boolean {
   return typeof source !== "function" && authInstance(source).hooks.some(({ scheme }) => scheme === "Bearer");
 }
 
+/** A scheme of a document of version 2.0. */
+function headerScheme(name: string, description: string): Schemes[string] {
+  return { type: "apiKey", in: "header", name, description };
+}
+
 /** The key of the scheme for a cookie: that of the application, if it has one, else the name of the cookie. */
 function cookieScheme(cookie: string, isOld: boolean, schemes: Schemes): string {
   const description = `The session cookie, \`${cookie}\`, which a sign-in sets.`;
   // In 2.0 all cookies are one header.
-  if (isOld) {
-    return add(cookie, { type: "apiKey", in: "header", name: "Cookie", description }, schemes);
-  }
+  if (isOld) return add(cookie, headerScheme("Cookie", description), schemes);
   const scheme = { type: "apiKey", in: "cookie", name: cookie, description };
   const known = Object.keys(schemes).find((key) => areSame(schemes[key]!, scheme));
   return known ?? add(cookie, scheme, schemes);
@@ -163,21 +152,21 @@ function cookieScheme(cookie: string, isOld: boolean, schemes: Schemes): string 
 function bearerScheme(isOld: boolean, schemes: Schemes): string {
   const description = "A session token, which `POST token` of the auth routes issues.";
   const scheme = isOld
-    ? { type: "apiKey", in: "header", name: "Authorization", description }
+    ? headerScheme("Authorization", description)
     : { type: "http", scheme: "bearer", description };
   return add("authjs.bearer", scheme, schemes);
 }
 
 /** Adds a scheme, unless it is there; if another one has the key, under another. */
-function add(name: string, scheme: Scheme, schemes: Schemes): string {
+function add(name: string, scheme: Schemes[string], schemes: Schemes): string {
   let key = name.replace(/[^\w.-]/g, "_");
   while (key in schemes && !areSame(schemes[key]!, scheme)) key += "_";
   schemes[key] ??= scheme;
   return key;
 }
 
-function areSame(one: Scheme, other: Scheme): boolean {
-  return (["type", "in", "name", "scheme"] as const).every((field) => one[field] === other[field]);
+function areSame(one: Schemes[string], other: Schemes[string]): boolean {
+  return ["type", "in", "name", "scheme"].every((field) => one[field] === other[field]);
 }
 
 /** What guards answer, as responses of an operation. */
@@ -187,10 +176,10 @@ function refusals(guards: readonly Guarding[], isOld: boolean): Record<string, u
     const schema = errorSchema(...codes);
     return { description, ...(isOld ? { schema } : { content: { "application/json": { schema } } }) };
   };
-  const unauthenticated = codes.length > 0
-    ? "There is no session, or the user has to sign in again. A browser that requests a page is " +
-      "redirected to do so instead (302)."
-    : "There is no session. A browser that requests a page is redirected to the sign-in page instead (302).";
+  const [why, where] = codes.length > 0
+    ? ["There is no session, or the user has to sign in again", "do so"]
+    : ["There is no session", "the sign-in page"];
+  const unauthenticated = `${why}. A browser that requests a page is redirected to ${where} instead (302).`;
   return {
     401: respond(unauthenticated, "FST_AUTHJS_UNAUTHENTICATED", ...codes),
     403: respond("The signed-in user may not use this route.", "FST_AUTHJS_FORBIDDEN"),
