@@ -13,7 +13,7 @@ export function namedCallbackUrl(value: unknown, frontPage: string | undefined):
   return normalizeCallbackUrl(value) ?? frontPage;
 }
 
-/** A percent-encoded path with one leading slash, or absolute http(s) URL; `undefined` if it is neither, or too long. */
+/** A percent-encoded path with one leading slash, or absolute http(s) URL; `undefined` for anything else. */
 export function normalizeCallbackUrl(value: unknown): string | undefined {
   if (typeof value !== "string" || value.length > MAXIMUM_LENGTH || CONTROL_CHARACTERS.test(value)) {
     return undefined;

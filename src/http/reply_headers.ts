@@ -122,7 +122,7 @@ export function keepPrivate(reply: FastifyReply & Holder): void {
   });
 }
 
-/** Takes note of what the route has set, before hooks of the application run. One function keeps replies of one shape. */
+/** Takes note of what the route has set, before hooks of the application run. One function: replies keep one shape. */
 function sendRecorded(this: FastifyReply & Holder, payload?: unknown): FastifyReply {
   const kept = this[KEPT]!;
   const sent = payload instanceof Response ? payload.headers.get("cache-control") : null;
