@@ -160,12 +160,13 @@ export function assertPlainEncoding(request: FastifyRequest): void {
 export function authBody(parsed: unknown, action: string): AuthBody {
   const body = parsed ?? {};
   if (typeof body !== "object" || Array.isArray(body)) throw invalid("The body must be an object.");
-  return toBody(
-    Object.entries(body).map(([name, value]) => {
-      const isKept = typeof value === "string" || (action === "session" && name === "data");
-      return [name, isKept ? value : toText(name, value)];
-    }),
-  );
+  const fields = Object.entries(body);
+  for (const field of fields) {
+    const [name, value] = field;
+    const isData = action === "session" && name === "data";
+    if (!isData && typeof value !== "string") field[1] = toText(name, value);
+  }
+  return toBody(fields);
 }
 
 function toText(name: string, value: unknown): string {

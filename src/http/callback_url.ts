@@ -46,11 +46,13 @@ export function toAsciiUrl(url: string): string {
 /** The Cookie header with its callback-url cookie normalised, or without one that is malformed. */
 export function normalizeCallbackCookie(header: string, name: string, origin: string): string {
   if (!header.includes(name)) return header;
-  return header.split(";").flatMap((pair) => {
+  const pairs: string[] = [];
+  for (const pair of header.split(";")) {
     const { [name]: value } = parseCookie(pair);
-    if (value === undefined) return [pair];
     // Mostly it is the origin.
-    const normalized = value === origin ? value : normalizeCallbackUrl(value);
-    return normalized === undefined ? [] : [`${name}=${encodeURIComponent(normalized)}`];
-  }).join(";");
+    const normalized = value === undefined || value === origin ? value : normalizeCallbackUrl(value);
+    if (value === undefined) pairs.push(pair);
+    else if (normalized !== undefined) pairs.push(`${name}=${encodeURIComponent(normalized)}`);
+  }
+  return pairs.join(";");
 }

@@ -4,10 +4,10 @@ export interface ProviderLogoutConfig {
    * Whether a sign-out here also ends the user's session at the OpenID Provider (OpenID Connect RP-Initiated Logout
    * 1.0), and whether providers may end sessions here (`backchannel`). With `true` every sign-out leads the browser
    * to the provider and back to `<mount path>/signed-out`, which has to be registered there as a post-logout redirect
-   * URI. The session here ends first.
+   * URI. The session here ends first, whatever the provider does.
    *
-   * The ID token is kept for that in the session token, which gets larger by it; with sessions in a database it is
-   * taken from the table of accounts.
+   * The ID token is kept for that in the session token, which is encrypted and gets larger by it; with sessions in a
+   * database it is taken from the table of accounts.
    *
    * @default false
    */
