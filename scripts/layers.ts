@@ -143,8 +143,6 @@ const SHARED = [
   "src/types.ts",
   "src/types/kernel_options.ts",
   "src/types/records.ts",
-  "src/types/requests.ts",
-  "src/types/store.ts",
   "src/types/telemetry.ts",
   "src/provider/types.ts",
   "src/provider/oauth_type.ts",

@@ -7,8 +7,6 @@ import type { FastifyAuthPages, FastifyAuthSession, KernelOptions } from "./type
 export type * from "./features/mod.ts";
 export type * from "./types/kernel_options.ts";
 export type * from "./types/records.ts";
-export type * from "./types/requests.ts";
-export type * from "./types/store.ts";
 export type * from "./types/telemetry.ts";
 
 /** What the plugin adds to core's configuration. */

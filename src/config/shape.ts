@@ -16,7 +16,7 @@ import type {
   PagePanel,
   Store,
 } from "../types.ts";
-import { editDistance } from "../utils/edit_distance.ts";
+import { editDistance } from "../utils/text.ts";
 import {
   ANY,
   BOOLEAN,

@@ -3,7 +3,6 @@ import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import type { Profile } from "@auth/core/types";
 import { type FastifyAuthError, invalidProvider } from "../errors.ts";
-import { clonePlain, mergeAsCore } from "../utils/clone.ts";
 import { parseJsonObject } from "../utils/decode.ts";
 
 /** What is read or written of a provider, by the names of its settings. */
@@ -131,4 +130,38 @@ export function withDefaultProfile(provider: Provider): Provider {
   const { type, profile, options } = provider as unknown as Settings & { readonly options?: Settings };
   if (type !== "oauth" || profile || options?.profile) return provider;
   return { ...provider, profile: defaultProfile } as unknown as Provider;
+}
+
+function isPlain(value: unknown): value is Record<PropertyKey, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return Array.isArray(value) || prototype === Object.prototype || prototype === null;
+}
+
+/** Copies plain objects and arrays deeply, with symbol keys such as `customFetch`. All else stays as it is. */
+function clonePlain<T>(value: T, seen: Map<unknown, unknown> = new Map()): T {
+  if (!isPlain(value)) return value;
+  if (seen.has(value)) return seen.get(value) as T;
+  const copy = (Array.isArray(value) ? [] : {}) as Record<PropertyKey, unknown>;
+  seen.set(value, copy);
+  for (const key of Reflect.ownKeys(value)) copy[key] = clonePlain(value[key], seen);
+  return copy as T;
+}
+
+/**
+ * Merges `options` into a provider as core does: deeply, arrays by index, and without what is `undefined`. Unlike
+ * there, an instance of a class such as a `CryptoKey` stays one.
+ */
+function mergeAsCore<T extends object>(target: T, source: object): T {
+  const merged = target as Record<string, unknown>;
+  for (const [key, value] of Object.entries(source)) {
+    if (!isPlain(value)) {
+      if (value !== undefined) merged[key] = value;
+      continue;
+    }
+    const known = merged[key];
+    const into = typeof known === "object" && known !== null ? known : Array.isArray(value) ? [] : {};
+    merged[key] = mergeAsCore(into, value);
+  }
+  return target;
 }

@@ -6,7 +6,7 @@
 import type { JWT } from "@auth/core/jwt";
 import { LRUCache } from "lru-cache";
 import { monotonicNow, withDeadline } from "../utils/time.ts";
-import { ownString } from "../utils/own_string.ts";
+import { ownString } from "../utils/text.ts";
 
 /** How long a request may be under way, in milliseconds: the end of a session is remembered as long. */
 export const REQUEST_LIMIT_MS = 15 * 60_000;

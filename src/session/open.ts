@@ -5,7 +5,7 @@ import { isDue, newEnd, tokenLife } from "../config/lifetime.ts";
 import { parseClaims } from "../jwt/codec.ts";
 import { open } from "../jwt/jwe.ts";
 import { OTHER_USE, Refusal } from "../jwt/refusal.ts";
-import { ownString } from "../utils/own_string.ts";
+import { ownString } from "../utils/text.ts";
 import { areFor, digestName, nameOf, rowName } from "./name.ts";
 import { wrapError } from "./read.ts";
 import { lifetimesFor, type SessionSettings } from "./settings.ts";

@@ -5,8 +5,7 @@ import type { EmailConfig } from "@auth/core/providers";
 import type { PagesOptions } from "@auth/core/types";
 import type { FeaturePages } from "../features/mod.ts";
 import type { Texts } from "../pages/texts/texts.ts";
-import type { LanguageRequest } from "./requests.ts";
-import type { Store } from "./store.ts";
+import type { LanguageRequest, Store } from "./records.ts";
 
 /** The options of the kernel. */
 export interface KernelOptions {

@@ -1,5 +1,5 @@
 /** What a new project is made of, and whether that fits together. */
-import { editDistance } from "../../utils/edit_distance.ts";
+import { editDistance } from "../../utils/text.ts";
 import { needsDatabase, type Provider } from "./provider.ts";
 import { PROVIDERS } from "./providers.ts";
 

@@ -1,4 +1,4 @@
-import type { SessionRequest } from "../../types/requests.ts";
+import type { SessionRequest } from "../../types/records.ts";
 
 /** The option of access tokens of providers. */
 export interface AccessTokensConfig {

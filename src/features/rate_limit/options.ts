@@ -1,5 +1,5 @@
 /** The option of limits on attempts to sign in. */
-import type { IoRedisClient, NodeRedisClient } from "../../types/store.ts";
+import type { IoRedisClient, NodeRedisClient } from "../../types/records.ts";
 
 /** The option of limits on attempts to sign in. */
 export interface RateLimitConfig {

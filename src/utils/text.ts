@@ -1,3 +1,10 @@
+import { Buffer } from "node:buffer";
+
+/** A copy of a part of a longer text, such as a Cookie header, which V8 would keep in memory as long as the part. */
+export function ownString(part: string): string {
+  return Buffer.from(part).toString();
+}
+
 /** How many letters have to be added, removed or replaced to make one text the other (Levenshtein). */
 export function editDistance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
