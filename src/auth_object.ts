@@ -1,4 +1,6 @@
-/** The types of the object that `createAuth()` returns. */
+/** The types of `createAuth()`: of its configuration, of the object that it returns, and of the session. */
+import type { AdapterUser } from "@auth/core/adapters";
+import type { Awaitable } from "@auth/core/types";
 import type { FastifyPluginAsync } from "fastify";
 import type {
   AllowGetOptions,
@@ -12,11 +14,19 @@ import type { FeatureActions } from "./features/mod.ts";
 import type { SessionGuard } from "./guard/guard.ts";
 import type { RequireSessionOptions } from "./guard/guard_options.ts";
 import type { FastifyAuthPluginOptions } from "./plugin.ts";
-import type { FastifyAuthConfig, GuardedReply, JWT, Session, SessionRequest, User } from "./types.ts";
+import type {
+  DefaultSession,
+  FastifyAuthConfig,
+  GuardedReply,
+  JWT,
+  Session,
+  SessionRequest,
+  User,
+} from "./types.ts";
 
 /**
- * What {@linkcode createAuth} returns: the plugin and the functions of one configuration. The functions can
- * be taken out of it (`const { getSession } = auth`).
+ * What {@linkcode createAuth} returns: the plugin and the functions of one configuration. The functions can be taken
+ * out of it (`const { getSession } = auth`).
  */
 export interface AuthObject<OwnSession = Session & { user: User }> extends FeatureActions {
   /** The configuration, for functions that take one. */
@@ -43,19 +53,18 @@ export interface AuthObject<OwnSession = Session & { user: User }> extends Featu
   readonly signOut: SignOutAction;
   /**
    * Updates the session, as a POST to `<mount path>/session` does: `callbacks.jwt` (or with a database
-   * `callbacks.session`) is called with `trigger: "update"` and the data. A read after it in the same request
-   * has the updated session.
+   * `callbacks.session`) is called with `trigger: "update"` and the data. A read after it in the same request has the
+   * updated session. If it fails the session stays as it was.
    *
    * @param request The request of the route. A page of another origin must not have sent it.
    * @param reply The reply, which gets the new session cookie. It is not sent.
    * @param data What the callback gets, as JSON delivers it: dates are texts, and functions are gone.
    * @param options Whether links of other programs may do this, too.
    * @returns The updated session.
-   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) if there is no session, or the `jwt`
-   * callback returned `null`; `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_SESSION_TOO_LARGE` (413);
-   * `FST_AUTHJS_CONFIG_INVALID` (500) for data that JSON cannot hold; `FST_AUTHJS_UNAVAILABLE` (503) if the
-   * adapter failed; {@linkcode AuthActionError} if a callback
-   * threw. The session then stays as it was.
+   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) if there is no session, or the `jwt` callback returned
+   * `null`; `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_SESSION_TOO_LARGE` (413); `FST_AUTHJS_CONFIG_INVALID` (500) for
+   * data that JSON cannot hold; `FST_AUTHJS_UNAVAILABLE` (503) if the adapter failed; {@linkcode AuthActionError} if a
+   * callback threw.
    */
   readonly updateSession: (
     request: ActionRequest,
@@ -64,8 +73,8 @@ export interface AuthObject<OwnSession = Session & { user: User }> extends Featu
     options?: AllowGetOptions,
   ) => Promise<OwnSession>;
   /**
-   * The claims of the session token, as the `jwt` callback left them. They are for the server: with
-   * `refreshTokens` they have the tokens of providers.
+   * The claims of the session token, as the `jwt` callback left them. They are for the server: with `refreshTokens`
+   * they have the tokens of providers.
    *
    * @param request The request, in any hook or handler.
    * @returns The claims; `null` if there is no session, and with the strategy "database".
@@ -74,9 +83,9 @@ export interface AuthObject<OwnSession = Session & { user: User }> extends Featu
 }
 
 /**
- * Signs in from a route of the application: with credentials at once, with a provider by a redirect to it,
- * with an e-mail address by a mail. Callbacks, events and cookies are those of the auth routes. There is no
- * CSRF token: a request that a page of another origin made the browser send is refused.
+ * Signs in from a route of the application: with credentials at once, with a provider by a redirect to it, with an
+ * e-mail address by a mail. Callbacks, events and cookies are those of the auth routes. There is no CSRF token: a
+ * request that a page of another origin made the browser send is refused.
  */
 export interface SignInAction {
   /**
@@ -88,8 +97,8 @@ export interface SignInAction {
    * @param options What the user entered, and where to go afterwards.
    * @returns Where the user goes, and whether the user is signed in now.
    * @throws {AuthActionError} If the sign-in is refused or fails, such as with a wrong password (401).
-   * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403), `FST_AUTHJS_NOT_FOUND` (404) if there is no
-   * such provider, `FST_AUTHJS_TOO_MANY_REQUESTS` (429) above a `rateLimit`, `FST_AUTHJS_UNAVAILABLE` (503),
+   * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403), `FST_AUTHJS_NOT_FOUND` (404) if there is no such provider,
+   * `FST_AUTHJS_TOO_MANY_REQUESTS` (429) above a `rateLimit`, `FST_AUTHJS_UNAVAILABLE` (503),
    * `FST_AUTHJS_BODY_INVALID` (400) for fields that are not text.
    */
   (
@@ -98,10 +107,7 @@ export interface SignInAction {
     provider: string | undefined,
     options: SignInActionOptions & { redirect: false },
   ): Promise<SignInActionResult>;
-  /**
-   * Signs in, and sends the reply: a redirect, or `{ url }` to a script that asks for JSON. Return the result
-   * from the handler.
-   */
+  /** Signs in, and sends the reply: a redirect, or `{ url }` to a script that asks for JSON. Return the result. */
   (
     request: ActionRequest,
     reply: GuardedReply,
@@ -111,8 +117,8 @@ export interface SignInAction {
 }
 
 /**
- * Signs out from a route of the application. There is no CSRF token: a request that a page of another origin
- * made the browser send is refused.
+ * Signs out from a route of the application. There is no CSRF token: a request that a page of another origin made the
+ * browser send is refused.
  */
 export interface SignOutAction {
   /**
@@ -122,26 +128,22 @@ export interface SignOutAction {
    * @param reply The reply.
    * @param options Where to go afterwards.
    * @returns Where the user goes.
-   * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_UNAVAILABLE` (503) if the
-   * adapter failed, with the session cookie removed.
+   * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_UNAVAILABLE` (503) if the adapter failed, with
+   * the session cookie removed.
    */
   (
     request: ActionRequest,
     reply: GuardedReply,
     options: SignOutActionOptions & { redirect: false },
   ): Promise<SignOutActionResult>;
-  /**
-   * Signs out, and sends the reply: a redirect, or `{ url }` to a script that asks for JSON. Return the
-   * result from the handler.
-   */
+  /** Signs out, and sends the reply: a redirect, or `{ url }` to a script that asks for JSON. Return the result. */
   (request: ActionRequest, reply: GuardedReply, options?: SignOutActionOptions): Promise<void>;
 }
 
 /**
- * What {@linkcode createAuth} returns for a function: the same for the configurations that it chooses. Its
- * members are those of an {@linkcode AuthObject}, each with the configuration of its request. They reject
- * with a {@linkcode FastifyAuthError} if there is none (404), if the function failed (503) and if
- * the configuration cannot be used (500); only `getSession()` then resolves with `null`.
+ * What {@linkcode createAuth} returns for a function: the members of an {@linkcode AuthObject}, each with the
+ * configuration of its request. They reject with a {@linkcode FastifyAuthError} if there is none (404), if the
+ * function failed (503) and if the configuration cannot be used (500); only `getSession()` then resolves with `null`.
  */
 export interface TenantAuthObject<OwnSession = Session & { user: User }>
   extends Omit<AuthObject<OwnSession>, "config" | "revokeSession" | "revokeSessions"> {
@@ -158,3 +160,53 @@ export interface TenantAuthObject<OwnSession = Session & { user: User }>
 /** The session of an object of {@linkcode createAuth}: `InferSession<typeof auth>`. */
 export type InferSession<Auth> = Auth extends Pick<AuthObject<infer OwnSession>, "getSession"> ? OwnSession
   : never;
+
+/** What `callbacks.session` is called with. */
+export interface SessionCallbackParams {
+  /** The session that Auth.js makes: the name, the address and the picture of the user, and when it ends. */
+  session: Session & { user: User };
+  /** The claims of the session token. Only with the strategy "jwt". */
+  token: JWT;
+  /** The user's row. Only with the strategy "database". */
+  user: AdapterUser;
+  /** The data of an update, unchecked: over HTTP anything that the browser sends. */
+  newSession: unknown;
+  /** `"update"` if the session is updated. */
+  trigger?: "update";
+}
+
+/**
+ * The configuration of `createAuth()`: a {@linkcode FastifyAuthConfig}, in which the type of the session follows from
+ * what `callbacks.session` returns.
+ */
+export interface CreateAuthConfig<Returned extends DefaultSession = Session>
+  extends Omit<FastifyAuthConfig, "callbacks"> {
+  /** The callbacks of Auth.js. */
+  callbacks?: Omit<NonNullable<FastifyAuthConfig["callbacks"]>, "session"> & {
+    /** Makes the session from the claims of the token or from the rows of the database. */
+    session?(params: SessionCallbackParams): Awaitable<Returned>;
+  };
+}
+
+/**
+ * The session that is read if `callbacks.session` returns `Returned`: as it arrives over HTTP, and with a user. If the
+ * callback says no more than core's types do, it is `Session`, which an application may extend.
+ */
+export type SessionOf<Returned extends DefaultSession> = [DefaultSession] extends [Returned]
+  ? Session & { user: User }
+  : JsonOf<Returned & { user: NonNullable<Returned["user"]> }>;
+
+/** A value as JSON delivers it: dates are strings, functions are gone, and `toJSON()` counts if there is one. */
+export type JsonOf<Value> = 0 extends 1 & Value ? Value
+  : Value extends { toJSON(...args: never[]): infer Own } ? JsonMembersOf<Own>
+  : JsonMembersOf<Value>;
+
+/** What JSON delivers of a value without asking for its `toJSON()`. */
+export type JsonMembersOf<Value> = 0 extends 1 & Value ? Value
+  : Value extends string | number | boolean | null | undefined ? Value
+  : Value extends readonly unknown[] ? { [Index in keyof Value]: JsonOf<Value[Index]> }
+  : Value extends object ? {
+      [Key in keyof Value as Value[Key] extends ((...args: never[]) => unknown) | symbol ? never : Key]:
+        JsonOf<Value[Key]>;
+    }
+  : Value;

@@ -2,7 +2,14 @@
 import type { FastifyRequest } from "fastify";
 import type { SignInActionOptions, SignOutActionOptions } from "./actions/actions.ts";
 import type { ActionAuth, ActionRequest } from "./actions/perform.ts";
-import type { AuthObject, SignInAction, SignOutAction, TenantAuthObject } from "./auth_object.ts";
+import type {
+  AuthObject,
+  CreateAuthConfig,
+  SessionOf,
+  SignInAction,
+  SignOutAction,
+  TenantAuthObject,
+} from "./auth_object.ts";
 import { type FeatureActions, FEATURES } from "./features/mod.ts";
 import { assertSessionArguments, invalid, isRequestOrReply } from "./instance/arguments.ts";
 import { authInstance } from "./instance/auth_instance.ts";
@@ -14,11 +21,9 @@ import type {
   GuardedReply,
   SessionRequest,
 } from "./types.ts";
-import type { RequireSessionOptions } from "./guard/guard_options.ts";
-import type { CreateAuthConfig, SessionOf } from "./inferred_session.ts";
 import { FastifyAuth } from "./plugin.ts";
-import { requireSession } from "./guard/require_session.ts";
-import type { RouteAuthConfig } from "./guard/route_auth.ts";
+import { requireSession } from "./guard/guard.ts";
+import type { RequireSessionOptions, RouteAuthConfig } from "./guard/guard_options.ts";
 import { mountedIn } from "./instance/mount.ts";
 import { readClaims } from "./instance/read_session.ts";
 import { Tenants } from "./instance/tenants.ts";
@@ -30,20 +35,18 @@ const signOut = later(async () => (await import("./actions/actions.ts")).signOut
 const updateSession = later(async () => (await import("./actions/actions.ts")).updateSession);
 
 /**
- * Makes one object of a configuration: the plugin, `getSession()`, `requireSession()`, and everything else
- * that the application does with Auth.js. The configuration is named once, and the type of the session is
- * inferred from what `callbacks.session` returns.
+ * Makes one object of a configuration: the plugin, `getSession()`, `requireSession()`, and everything else that the
+ * application does with Auth.js. The type of the session is inferred from what `callbacks.session` returns.
+ * `FastifyAuth(config)`, `getSession(request, config)` and `requireSession(config)` with the same configuration are the
+ * same as the members of the object.
  *
  * A function in place of the configuration chooses one for each request, such as that of a tenant: see
  * {@linkcode ConfigForRequest}. The object is then a {@linkcode TenantAuthObject}.
  *
- * `FastifyAuth(config)`, `getSession(request, config)` and `requireSession(config)` with the same
- * configuration are the same as the members of the object.
- *
  * @param config The configuration, or the function; it is copied, never written to.
  * @returns The object.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if the argument is neither. What else is wrong
- * with a configuration is said when the plugin is registered.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if the argument is neither. What else is wrong with a
+ * configuration is said when the plugin is registered.
  *
  * @example
  * ```ts
@@ -73,26 +76,6 @@ const updateSession = later(async () => (await import("./actions/actions.ts")).u
  *
  * const response = await app.inject("/me");
  * console.assert(response.statusCode === 401);
- * ```
- *
- * @example A configuration for each request
- * ```ts
- * import Fastify from "fastify";
- * import { createAuth, type FastifyAuthConfig } from "fastify-authjs";
- *
- * const secret = "a string of 32 characters or more";
- * const tenants = new Map<string, FastifyAuthConfig>([
- *   ["acme.example", { tenant: "acme", providers: [], secret, trustHost: true }],
- *   ["umbrella.example", { tenant: "umbrella", providers: [], secret, trustHost: true }],
- * ]);
- * const auth = createAuth((request) => tenants.get(request.host));
- * const app = Fastify();
- * await app.register(auth.plugin, { prefix: "/auth" });
- * app.get("/me", { onRequest: auth.requireSession() }, (request) => auth.getSession(request));
- *
- * const known = await app.inject({ url: "/me", headers: { host: "acme.example" } });
- * const unknown = await app.inject({ url: "/me", headers: { host: "other.example" } });
- * console.assert(known.statusCode === 401 && unknown.statusCode === 404);
  * ```
  */
 export function createAuth<Returned extends DefaultSession, None extends readonly unknown[]>(
@@ -140,10 +123,7 @@ function withoutPlugin<Members extends object>(members: Members): Members {
   return Object.defineProperty(members, "default", { value });
 }
 
-/**
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a route whose `config.auth` guards nothing, since no
- * plugin came that would.
- */
+/** Refuses a route whose `config.auth` guards nothing, since no plugin came that would. */
 function assertGuarded({ routeOptions, server }: Partial<FastifyRequest> = {}): void {
   const { auth } = (routeOptions?.config ?? {}) as RouteAuthConfig;
   if (!auth || server === undefined || mountedIn(server).length > 0) return;
@@ -185,6 +165,7 @@ function tenantAuth(choose: ConfigForRequest): TenantAuthObject {
       const object = objectOf(await tenants.configOf(request));
       return await (object[name] as (...given: unknown[]) => unknown)(request, ...rest);
     }) as unknown as PerRequest[Name];
+  const ofRequest = FEATURES.flatMap(({ actions }) => actions?.ofRequest ?? []) as (keyof PerRequest)[];
   return withoutPlugin<TenantAuthObject>({
     plugin: FastifyAuth(choose),
     getSession: (request) => getSession(request, choose) as ReturnType<AuthObject["getSession"]>,
@@ -193,11 +174,7 @@ function tenantAuth(choose: ConfigForRequest): TenantAuthObject {
     signOut: call("signOut"),
     updateSession: call("updateSession"),
     getToken: call("getToken"),
-    ...Object.fromEntries(
-      FEATURES.flatMap(({ actions }) => actions?.ofRequest ?? []).map((
-        name,
-      ) => [name, call(name as keyof PerRequest)]),
-    ) as unknown as FeatureActions,
+    ...Object.fromEntries(ofRequest.map((name) => [name, call(name)])) as unknown as FeatureActions,
     forConfig(config) {
       if (typeof config?.tenant !== "string") {
         throw invalid(

@@ -1,46 +1,34 @@
-/**
- * The errors of this package. Errors of Auth.js (`CredentialsSignin`, `AccessDenied`, …) keep their own
- * classes.
- */
+/** The errors of this package. Errors of Auth.js (`CredentialsSignin`, `AccessDenied`, …) keep their own classes. */
 
 /**
- * The stable code of a {@linkcode FastifyAuthError}. Those without an HTTP status are boot errors: the
- * application does not start.
+ * The stable code of a {@linkcode FastifyAuthError}. Those without an HTTP status are boot errors: the application does
+ * not start.
  *
  * - `FST_AUTHJS_SECRET_MISSING`: No secret in the configuration and none in `AUTH_SECRET`.
  * - `FST_AUTHJS_SECRET_TOO_SHORT`: A secret is shorter than 32 characters.
- * - `FST_AUTHJS_ORIGIN_INVALID`: `origin` or `AUTH_URL` is not an http or https URL, or its path fits several
- *   mounts.
+ * - `FST_AUTHJS_ORIGIN_INVALID`: `origin` or `AUTH_URL` is no http or https URL, or its path fits several mounts.
  * - `FST_AUTHJS_HOST_NOT_TRUSTED`: No public origin is configured, and that of requests is not trusted.
  * - `FST_AUTHJS_PREFIX_INVALID`: The routes cannot be mounted under this prefix, or another route is there.
  * - `FST_AUTHJS_PROVIDER_INVALID`: A provider is incomplete, duplicated or unsafe.
  * - `FST_AUTHJS_ADAPTER_INVALID`: The adapter is missing, or lacks methods that the configuration needs.
  * - `FST_AUTHJS_CONFIG_INVALID`: Any other setting that Auth.js refuses.
- * - `FST_AUTHJS_HOST_INVALID` (400): The `Host` header (or `:authority`) is missing, is invalid, or comes
- *   twice.
- * - `FST_AUTHJS_BODY_INVALID` (400): The request body is not a flat object of strings, numbers and booleans,
- *   has too many fields or is nested too deep.
+ * - `FST_AUTHJS_HOST_INVALID` (400): The `Host` header (or `:authority`) is missing, invalid, or comes twice.
+ * - `FST_AUTHJS_BODY_INVALID` (400): The body is no flat object of strings, numbers and booleans, or too large.
  * - `FST_AUTHJS_UNAUTHENTICATED` (401): The route requires a session, and the request has none.
  * - `FST_AUTHJS_FORBIDDEN` (403): The signed-in user may not use the route.
- * - `FST_AUTHJS_CROSS_SITE` (403): A page of another origin sent the request, and that origin is not in
- *   `trustedOrigins`.
+ * - `FST_AUTHJS_CROSS_SITE` (403): A page of another origin sent the request, which `trustedOrigins` does not have.
  * - `FST_AUTHJS_NOT_FOUND` (404): No such provider.
- * - `FST_AUTHJS_METHOD_NOT_ALLOWED` (405): The method is not served on this route; `Allow` names those that
- *   are.
+ * - `FST_AUTHJS_METHOD_NOT_ALLOWED` (405): The route does not serve this method; `Allow` names those it does.
  * - `FST_AUTHJS_LAST_SIGN_IN_METHOD` (409): Without this account its user could not sign in any more.
  * - `FST_AUTHJS_SESSION_TOO_LARGE` (413): The session does not fit in the cookie (`sessionCookieLimit`).
  * - `FST_AUTHJS_QUERY_TOO_LONG` (414): The query of an auth route has more than 16,384 characters.
  * - `FST_AUTHJS_ENCODING_UNSUPPORTED` (415): The request body is compressed.
- * - `FST_AUTHJS_STEP_UP_REQUIRED` (401): The user is signed in, and has to sign in again: a guard requires another or a
- *   more recent authentication (`maxAge`, `acr`, `amr`).
- * - `FST_AUTHJS_ACCESS_TOKEN_EXPIRED` (401): The access token of a provider has expired and cannot be refreshed: the
- *   user has to sign in with it again.
- * - `FST_AUTHJS_ACTION_FAILED` (401, 403, 429, 500, …): A sign-in or an update that the application asked for failed;
- *   see {@linkcode AuthActionError}.
- * - `FST_AUTHJS_TOO_MANY_REQUESTS` (429): More attempts than `rateLimit` allows; `Retry-After` says when to try
- *   again.
- * - `FST_AUTHJS_UNAVAILABLE` (503): The adapter or a callback failed, or a provider did not answer or answered
- *   429, 502, 503 or 504. The message says whether trying again helps.
+ * - `FST_AUTHJS_STEP_UP_REQUIRED` (401): A guard (`maxAge`, `acr`, `amr`) wants the user to sign in again.
+ * - `FST_AUTHJS_ACCESS_TOKEN_EXPIRED` (401): A provider's access token has expired, and only a sign-in renews it.
+ * - `FST_AUTHJS_ACTION_FAILED` (401, 403, 429, 500, …): See {@linkcode AuthActionError}.
+ * - `FST_AUTHJS_TOO_MANY_REQUESTS` (429): More attempts than `rateLimit` allows; `Retry-After` says when to try again.
+ * - `FST_AUTHJS_UNAVAILABLE` (503): The adapter or a callback failed, or a provider did not answer or answered 429, 502,
+ *   503 or 504. The message says whether trying again helps.
  */
 export type FastifyAuthErrorCode =
   | "FST_AUTHJS_SECRET_MISSING"
@@ -70,7 +58,6 @@ export type FastifyAuthErrorCode =
 
 const PAGES = "https://github.com/fastify-authjs/fastify-authjs/blob/main/docs/errors/";
 
-/** The HTTP status codes. */
 const STATUS_CODES: Partial<Record<FastifyAuthErrorCode, number>> = {
   FST_AUTHJS_HOST_INVALID: 400,
   FST_AUTHJS_BODY_INVALID: 400,
@@ -91,9 +78,9 @@ const STATUS_CODES: Partial<Record<FastifyAuthErrorCode, number>> = {
 };
 
 /**
- * An error of this package: a stable `code`, a `statusCode` for errors of a request, and a message that says
- * what to change. Errors of a request have the shape of `http-errors` (`status`, `expose`), which NestJS and
- * other error handlers require to answer with their status.
+ * An error of this package: a stable `code`, a `statusCode` for errors of a request, and a message that says what to
+ * change. Errors of a request have the shape of `http-errors` (`status`, `expose`), which NestJS and other error
+ * handlers require to answer with their status.
  *
  * @example
  * ```ts
@@ -134,9 +121,7 @@ export class FastifyAuthError extends Error {
     this.help = `${PAGES}${code}.md`;
     const statusCode = options.statusCode ?? STATUS_CODES[code];
     if (statusCode === undefined) return;
-    this.statusCode = statusCode;
-    this.status = statusCode;
-    this.expose = true;
+    Object.assign(this, { statusCode, status: statusCode, expose: true });
     // Fastify logs these with their stack, which is of no use for a mistake of the client.
     if (statusCode < 500) this.stack = `${this.name}: ${message}`;
   }
@@ -154,10 +139,9 @@ export function invalidProvider(message: string, options?: ErrorOptions): Fastif
 
 /** There were more attempts than a limit allows. */
 export class TooManyRequests extends FastifyAuthError {
-  /** The type for clients and for the log. */
   readonly type = "TooManyRequests";
   readonly told = { code: this.code, message: this.message };
-  /** After how many seconds the next attempt is allowed. */
+  /** In seconds. */
   readonly wait: number;
   /** Fastify adds them to the reply. */
   readonly headers: { readonly "retry-after": string };
@@ -186,10 +170,9 @@ export interface ActionFailure {
 }
 
 /**
- * A sign-in or an update that the application asked for (`auth.signIn()`, `auth.updateSession()`) failed. Its
- * `code` is `FST_AUTHJS_ACTION_FAILED`, its `cause` the error of Auth.js, its status what a JSON client of
- * the auth routes gets: 401 for a wrong password, 403 if a callback denied access, 500 if the server is
- * at fault.
+ * A sign-in or an update that the application asked for (`auth.signIn()`, `auth.updateSession()`) failed. Its `code` is
+ * `FST_AUTHJS_ACTION_FAILED`, its `cause` the error of Auth.js, its status what a JSON client of the auth routes gets:
+ * 401 for a wrong password, 403 if a callback denied access, 500 if the server is at fault.
  *
  * @example
  * ```ts

@@ -5,17 +5,18 @@ import { type AuthInstance, authInstance } from "./instance/auth_instance.ts";
 import type { NoticeCode } from "./config/notices.ts";
 import type { ResolvedConfig } from "./config/resolve.ts";
 import { assertBasePath, assertOwnPages, toMountPath } from "./config/mount_path.ts";
-import { FastifyAuthError } from "./errors.ts";
+import { FastifyAuthError, invalidConfig } from "./errors.ts";
 import { readSession } from "./instance/read_session.ts";
 import { bootMessage, reportOf } from "./instance/boot_report.ts";
 import { addMount, type Mounted, publishMount } from "./instance/mount.ts";
 import { redactSpans } from "./http/redact.ts";
 import { DOCUMENTS, FEATURES } from "./features/mod.ts";
-import { decorateRequest } from "./request_session.ts";
+import { getSession } from "./get_session.ts";
+import { isAuthRoute } from "./http/auth_route.ts";
 import { addNotFound, addRoutes, longestParameter } from "./routes/add_routes.ts";
 import { type MountOf, reportCookies } from "./routes/admission.ts";
 import type { Mount } from "./routes/context.ts";
-import { AUTH_ROUTES, type AuthRoute, handlerOf } from "./routes/table.ts";
+import { AUTH_ROUTES, handlerOf } from "./routes/table.ts";
 import { RouteGuards } from "./guard/route_guards.ts";
 import { registerSessions } from "./instance/shared_sessions.ts";
 import { writeBack } from "./session/reply.ts";
@@ -33,8 +34,8 @@ export interface FastifyAuthPluginOptions {
    */
   openapi?: boolean;
   /**
-   * Whether each request of the scope has its session as `request.session`, which is `null` if there is none.
-   * It is read before other hooks and the handler, once. The application declares its type:
+   * Whether each request of the scope has its session as `request.session`, which is `null` if there is none. It is
+   * read once, before other hooks and the handler. The application declares its type:
    *
    * ```ts ignore
    * declare module "fastify" {
@@ -128,22 +129,28 @@ async function usableInstance(config: unknown, { log }: FastifyInstance): Promis
   return auth;
 }
 
-/** What the routes of a mount are made with. */
-interface Serving {
-  readonly mountOf: MountOf;
-  /** What decides which routes there are. */
-  readonly served: Mount["auth"];
-  readonly routes: readonly AuthRoute[];
+/**
+ * Reads the session of each request of a scope into `request.session`. The auth routes read it themselves. Fastify
+ * throws if another plugin has that property, such as `@fastify/session`.
+ */
+function decorateRequest(scope: FastifyInstance, config: FastifyAuthConfig | ConfigForRequest): void {
+  // Its type is the application's to declare.
+  const name: string = "session";
+  scope.decorateRequest(name, null);
+  scope.addHook("onRequest", async (request) => {
+    if (isAuthRoute(request.routeOptions.config)) return;
+    Object.assign(request, { [name]: await getSession(request, config as FastifyAuthConfig) });
+  });
 }
 
 async function mountAtBoot(
   scope: FastifyInstance,
   mounted: Mounted & { readonly config: FastifyAuthConfig; readonly auth: AuthInstance },
-): Promise<Serving> {
+) {
   const { auth, config, mountPath } = mounted;
   addMount(mounted);
   assertBasePath(config.basePath, mountPath, auth.config.origin?.path);
-  await tellHooks(scope, auth);
+  for (const { onMount } of auth.hooks) await onMount?.(scope, auth);
   let mount: Mount;
   // deno-lint-ignore require-await -- only errors of an async hook reject `ready()`
   scope.addHook("onReady", async () => {
@@ -151,12 +158,7 @@ async function mountAtBoot(
   });
   const all = [...AUTH_ROUTES, ...auth.used.features.flatMap(({ routes = [] }) => routes)];
   const routes = all.filter((route) => handlerOf(route, auth) !== undefined);
-  return { mountOf: () => mount, served: auth, routes };
-}
-
-/** Tells the features of a configuration that it is mounted. */
-async function tellHooks(scope: FastifyInstance, auth: AuthInstance): Promise<void> {
-  for (const { onMount } of auth.hooks) await onMount?.(scope, auth);
+  return { mountOf: (() => mount) as MountOf, served: auth as Mount["auth"], routes };
 }
 
 /** What serves a configuration, now that the application has all its mounts. Logs how it is set up. */
@@ -178,7 +180,7 @@ const MOUNT: unique symbol = Symbol("fastify-authjs.mount");
 async function mountPerRequest(
   scope: FastifyInstance,
   mounted: Mounted & { readonly config: ConfigForRequest },
-): Promise<Serving> {
+) {
   const { mountPath } = mounted;
   const tenants = Tenants.of(mounted.config);
   const mounts = new WeakMap<FastifyAuthConfig, Promise<Mount>>();
@@ -186,7 +188,7 @@ async function mountPerRequest(
     const auth = authInstance(config);
     assertBasePath(config.basePath, mountPath, auth.config.origin?.path);
     assertShortIds(scope, auth.config);
-    await tellHooks(scope, auth);
+    for (const { onMount } of auth.hooks) await onMount?.(scope, auth);
     return openMount(mounted, config);
   };
   addMount({
@@ -218,7 +220,7 @@ function serve(config: FastifyAuthConfig, mountPath: string): Mount {
   return { auth, mountPath, readSession: (request) => readSession(request, config) };
 }
 
-/** @throws {FastifyAuthError} For the id of a provider that the router cannot match. */
+/** Refuses the id of a provider that the router cannot match. */
 function assertShortIds(scope: FastifyInstance, { providers }: ResolvedConfig): void {
   const id = [...providers.keys()].find((id) => id.length > longestParameter(scope));
   if (id === undefined) return;
@@ -238,8 +240,7 @@ function isInstance(value: unknown): boolean {
 }
 
 function noConfiguration(): FastifyAuthError {
-  return new FastifyAuthError(
-    "FST_AUTHJS_CONFIG_INVALID",
+  return invalidConfig(
     "FastifyAuth() makes the plugin from a configuration. Call it with one: " +
       '`app.register(FastifyAuth(config), { prefix: "/auth" })`.',
   );

@@ -16,9 +16,14 @@
  * @module
  */
 export type { AllowGetOptions } from "./actions/actions.ts";
-export type { SignInAction, SignOutAction } from "./auth_object.ts";
+export type {
+  JsonMembersOf,
+  SessionCallbackParams,
+  SessionOf,
+  SignInAction,
+  SignOutAction,
+} from "./auth_object.ts";
 export type { ActionFailure } from "./errors.ts";
-export type { JsonMembersOf, SessionCallbackParams, SessionOf } from "./inferred_session.ts";
 export type {
   AccessTokenClaims,
   AccessTokensActions,

@@ -1,4 +1,4 @@
-/** The guard: lets a request pass, or refuses it. */
+/** The guard, which restricts routes to signed-in users: lets a request pass, or refuses it. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { NoticeCode } from "../config/notices.ts";
 import type { GuardRefusal } from "../core/context.ts";
@@ -7,7 +7,7 @@ import { isAuthRoute } from "../http/auth_route.ts";
 import { assertNotCrossSite } from "../http/cross_site.ts";
 import { originOf } from "../http/origin.ts";
 import { headerText, keepPrivate, keepUnstored, withVary } from "../http/reply_headers.ts";
-import { invalid } from "../instance/arguments.ts";
+import { invalid, isRequestOrReply } from "../instance/arguments.ts";
 import { type AuthInstance, authInstance } from "../instance/auth_instance.ts";
 import { type GuardSecurity, isUsed } from "../instance/feature.ts";
 import { pathsIn } from "../instance/mount.ts";
@@ -17,8 +17,13 @@ import { CallbackFailure } from "../session/read.ts";
 import { eventsOf } from "../telemetry/events.ts";
 import type { ConfigForRequest, FastifyAuthConfig, GuardedReply, GuardedRequest, Session } from "../types.ts";
 import { later } from "../utils/later.ts";
-import { authorizer, featuresOf, type RequireSessionOptions } from "./guard_options.ts";
-import type { RouteAuthConfig } from "./route_auth.ts";
+import {
+  assertGuardOptions,
+  authorizer,
+  featuresOf,
+  type RequireSessionOptions,
+  type RouteAuthConfig,
+} from "./guard_options.ts";
 import { isPageView, isSignInPage, returnPath, signInAddress } from "./sign_in_redirect.ts";
 
 const sendUnreadableSession = later(async () =>
@@ -28,12 +33,11 @@ const sendUnreadableSession = later(async () =>
 /** The hook that `requireSession()` makes, for `onRequest` or `preHandler`. */
 export type SessionGuard = (request: GuardedRequest, reply: GuardedReply) => Promise<unknown>;
 
-/** Marks a hook as a guard: tells what it requires on a route with this `config`, if it guards that route. */
+/** Marks a hook as a guard, and tells what it requires on a route with a `config`. */
 export const GUARD: unique symbol = Symbol("fastify-authjs.guard");
 
 /** What a guard requires, for descriptions of its routes. */
 export interface Guarding {
-  /** Whose sessions: of a configuration, or of one that a function chooses. */
   readonly source: FastifyAuthConfig | ConfigForRequest;
   /** The codes with which it may answer a user who has to sign in again. */
   readonly codes: readonly FastifyAuthErrorCode[];
@@ -45,7 +49,6 @@ export interface MarkedGuard extends SessionGuard {
   [GUARD](config: unknown): Guarding | undefined;
 }
 
-/** A request to a guarded route, and the configuration whose sessions count. */
 interface Visit {
   readonly request: GuardedRequest;
   readonly reply: GuardedReply;
@@ -54,11 +57,75 @@ interface Visit {
 }
 
 /**
- * The guard of a configuration, or of those that a function chooses.
+ * Makes a hook that lets only signed-in users pass, by the configuration that a function chooses for each request.
+ * If there is none the answer is a 404, if the function failed a 503, if the configuration cannot be used a 500.
  *
- * @param options Which signed-in users may pass, checked before.
- * @param where What the options belong to, for the log.
+ * @param choose The same function that was given to `FastifyAuth`.
+ * @param options Which signed-in users may pass.
+ * @returns The hook.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if an option is invalid.
  */
+export function requireSession(choose: ConfigForRequest, options?: RequireSessionOptions): SessionGuard;
+/**
+ * Makes a hook that lets only signed-in users pass, for a route or for an instance and all routes in it. A route can
+ * also declare its guard, without a hook: see {@linkcode RouteAuthConfig}.
+ *
+ * As `onRequest` it refuses a request before the body is read. Without a session, a browser that requests a page is
+ * redirected to the sign-in page and returns afterwards; every other request gets a 401 in Fastify's error format. A
+ * user who fails `roles` or `authorize` gets a 403, one who fails `maxAge`, `acr` or `amr` signs in again. If the
+ * adapter failed the answer is a 503 (`FST_AUTHJS_UNAVAILABLE`); if a callback threw a browser gets a page, on which
+ * its user can sign in again. `reply.session` is set if the application has declared it
+ * (`app.decorateReply("session", null)`).
+ *
+ * On an instance it covers routes registered before and after it, HEAD, OPTIONS and unknown paths, but neither the
+ * routes of `FastifyAuth` nor the page of `pages.signIn`: its path and, if that has a query, exactly these parameters,
+ * besides the `callbackUrl`, `error` and `code` that redirects add. For unknown paths below a prefix Fastify runs the
+ * hooks of the root, unless that scope calls `setNotFoundHandler()`.
+ *
+ * @param config The same object that was given to `FastifyAuth`.
+ * @param options Which signed-in users may pass.
+ * @returns The hook.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if an argument is invalid.
+ *
+ * @example One route, and a part of the application for some users
+ * ```ts
+ * import Fastify from "fastify";
+ * import { FastifyAuth, type FastifyAuthConfig, getSession, requireSession } from "fastify-authjs";
+ *
+ * const config: FastifyAuthConfig = { providers: [], secret: "x".repeat(32), trustHost: true };
+ * const app = Fastify();
+ * await app.register(FastifyAuth(config), { prefix: "/auth" });
+ *
+ * app.get("/me", { onRequest: requireSession(config) }, (request) => getSession(request, config));
+ * await app.register(async (admin) => {
+ *   admin.addHook("onRequest", requireSession(config, { roles: "admin" }));
+ *   admin.get("/users", async () => []);
+ * }, { prefix: "/admin" });
+ *
+ * const response = await app.inject("/me");
+ * console.assert(response.statusCode === 401);
+ * const page = await app.inject({ url: "/admin/users", headers: { accept: "text/html" } });
+ * console.assert(page.headers.location === "/auth/signin?error=SessionRequired&callbackUrl=%2Fadmin%2Fusers");
+ * ```
+ */
+export function requireSession(config: FastifyAuthConfig, options?: RequireSessionOptions): SessionGuard;
+export function requireSession(
+  config: FastifyAuthConfig | ConfigForRequest,
+  options: RequireSessionOptions = {},
+): SessionGuard {
+  if (isRequestOrReply(config)) {
+    throw invalid(WHERE, "it makes a hook and is none. Call it: `onRequest: requireSession(config)`.");
+  }
+  if (typeof config !== "function" && (typeof config !== "object" || config === null)) {
+    throw invalid(WHERE, "give it the configuration that FastifyAuth() was given.");
+  }
+  assertGuardOptions(options, WHERE);
+  return sessionGuard(config, options, WHERE);
+}
+
+const WHERE = "requireSession()";
+
+/** The guard of a configuration, or of those that a function chooses, by checked options; `where` is for the log. */
 export function sessionGuard(
   source: FastifyAuthConfig | ConfigForRequest,
   options: RequireSessionOptions,
@@ -142,8 +209,8 @@ async function refusalOf(
 }
 
 /**
- * Refuses a WebSocket that a page of another origin opens: the browser sends the session cookie with it, and
- * no CORS check follows. A request without `Origin` does not come from a browser.
+ * Refuses a WebSocket that a page of another origin opens: the browser sends the session cookie with it, and no CORS
+ * check follows. A request without `Origin` does not come from a browser.
  */
 function assertOwnUpgrade({ request, auth: { config } }: Visit): void {
   const origin = originOf(request, config.origin);
@@ -151,10 +218,8 @@ function assertOwnUpgrade({ request, auth: { config } }: Visit): void {
 }
 
 /**
- * Redirects a browser that requests a page, and refuses other requests. The hook has to return the reply:
- * otherwise Fastify would go on to the handler while an asynchronous `onSend` hook runs.
- *
- * @param refusal Why a user who is signed in has to sign in again.
+ * Redirects a browser that requests a page, and refuses other requests. The hook has to return the reply: otherwise
+ * Fastify would go on to the handler while an asynchronous `onSend` hook runs.
  */
 async function sendToSignIn(
   visit: Visit,
@@ -178,10 +243,7 @@ async function sendToSignIn(
   throw refusal?.error ?? new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to use this route.");
 }
 
-/**
- * Shows a browser that requests a page why it cannot: its session is kept, and a callback that fails for this
- * session must not keep its user out.
- */
+/** Shows a browser why a page cannot be: a callback that fails for this session must not keep its user out. */
 async function sendFailure(visit: Visit, failure: FastifyAuthError): Promise<unknown> {
   const { request, reply, config, auth } = visit;
   const isShown = isForPage(visit) && failure instanceof CallbackFailure && !hasBearer(visit);

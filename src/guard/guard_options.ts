@@ -1,25 +1,25 @@
-/** Which signed-in users a guard lets pass. */
+/** Which users a guard lets pass: the options of `requireSession()`, and what a route declares in its `config`. */
 import type { FastifyRequest } from "fastify";
 import type { NoticeCode } from "../config/notices.ts";
+import type { Rule } from "../config/rules.ts";
 import type { AuthInUse } from "../core/context.ts";
 import { logError } from "../core/logger.ts";
-import { FEATURES } from "../features/mod.ts";
-import type { FeatureGuardOptions } from "../features/mod.ts";
+import { type FeatureGuardOptions, FEATURES } from "../features/mod.ts";
 import { invalid } from "../instance/arguments.ts";
 import type { Session } from "../types.ts";
 
 /** Which signed-in users may pass a guard, and which routes it leaves open. All that is set must hold. */
 export interface RequireSessionOptions<OwnSession = Session> extends FeatureGuardOptions {
   /**
-   * The user must have one of these roles in `session.user.role` or `session.user.roles` (each a string or an
-   * array of strings), which `callbacks.session` sets.
+   * The user must have one of these in `session.user.role` or `session.user.roles` (each a string or an array of
+   * strings), which `callbacks.session` sets.
    *
    * @default any user may pass
    */
   roles?: string | readonly string[];
   /**
-   * Decides about one request, which passes if the result is truthy. If it throws, the request is
-   * refused and the error logged. In an `onRequest` hook the body is not parsed yet.
+   * Decides about one request, which passes if the result is truthy. If it throws, the request is refused and the
+   * error logged. In an `onRequest` hook the body is not parsed yet.
    *
    * @param session The session, with a user.
    * @param request The request.
@@ -27,54 +27,117 @@ export interface RequireSessionOptions<OwnSession = Session> extends FeatureGuar
    */
   authorize?: (session: OwnSession, request: FastifyRequest) => unknown;
   /**
-   * Whether routes with exactly `auth: false` in their `config` are open. All others stay guarded, also
-   * unknown paths, HEAD and OPTIONS, and those whose `config.auth` requires more. The log names the open
-   * routes at boot.
+   * Whether routes with exactly `auth: false` in their `config` are open. All others stay guarded, also unknown
+   * paths, HEAD and OPTIONS. The log names the open routes at boot.
    *
    * @default false: every route that has the hook is guarded
    */
   respectRouteConfig?: boolean;
 }
 
+/** The options of a guard that a route declares: those of `requireSession()`, and whose sessions count. */
+export interface RouteAuthOptions extends Omit<RequireSessionOptions, "respectRouteConfig"> {
+  /**
+   * The mount path of the `FastifyAuth` whose sessions count, such as `"/staff/auth"`: needed only if several
+   * configurations are registered in one scope.
+   *
+   * @default the registration in the scope of the route, else in the next scope around it, else the only one of
+   * the application
+   */
+  mountPath?: string;
+}
+
+/** `true` for every signed-in user, options for some of them, `false` for all users, signed in or not. */
+export type RouteAuth = boolean | RouteAuthOptions;
+
+/**
+ * The `config` of a route that declares who may use it. An application adds it to Fastify's types:
+ *
+ * ```ts ignore
+ * declare module "fastify" {
+ *   interface FastifyContextConfig extends RouteAuthConfig {}
+ * }
+ * ```
+ *
+ * @example
+ * ```ts
+ * import Fastify from "fastify";
+ * import { FastifyAuth, type FastifyAuthConfig, type RouteAuthConfig } from "fastify-authjs";
+ *
+ * const config: FastifyAuthConfig = { providers: [], secret: "x".repeat(32), trustHost: true };
+ * const app = Fastify();
+ * await app.register(FastifyAuth(config), { prefix: "/auth" });
+ *
+ * const signedIn: RouteAuthConfig = { auth: true };
+ * const admins: RouteAuthConfig = { auth: { roles: "admin" } };
+ * app.get("/me", { config: signedIn }, () => "you are signed in");
+ * app.get("/users", { config: admins }, () => []);
+ *
+ * const response = await app.inject("/me");
+ * console.assert(response.statusCode === 401);
+ * ```
+ */
+export interface RouteAuthConfig {
+  /**
+   * Who may use the route. It is guarded as with `requireSession()`, before its own `onRequest` hooks and after
+   * those of its scopes. If a hook of a scope guards it, too, both must let a user pass; with `false` one that has
+   * `respectRouteConfig` leaves the route open.
+   *
+   * @default all users whom the hooks of its scopes let pass
+   */
+  auth?: RouteAuth;
+}
+
 /** The features that add options to guards. */
 const FEATURES_WITH_OPTIONS = FEATURES.flatMap(({ guard, ...feature }) => guard ? { ...feature, guard } : []);
 
-const OPTIONS = [
-  "roles",
-  "authorize",
-  "respectRouteConfig",
-  ...FEATURES_WITH_OPTIONS.flatMap(({ guard }) => Object.keys(guard.rules)),
-];
+const RULES: Readonly<Record<string, Rule>> = {
+  roles: (value) =>
+    toList(value).length > 0 ? undefined : "`roles` must name a role; leave it out to let every user pass.",
+  authorize: (value) =>
+    typeof value === "function"
+      ? undefined
+      : "`authorize` must be a function; leave it out to let every user pass.",
+  respectRouteConfig: (value) =>
+    typeof value === "boolean" ? undefined : "`respectRouteConfig` must be true or false.",
+  ...Object.assign({}, ...FEATURES_WITH_OPTIONS.map(({ guard }) => guard.rules)),
+};
 
 /**
  * Checks options: a misspelled or undefined one must not make a route public.
  *
  * @param where What they belong to, for the error.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`.
  */
 export function assertGuardOptions(options: RequireSessionOptions, where: string): void {
-  for (const name of Object.keys(options)) {
-    if (!OPTIONS.includes(name)) throw invalid(where, `there is no option \`${name}\`.`);
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(RULES, name)) throw invalid(where, `there is no option \`${name}\`.`);
+    const problem = RULES[name]!(value, name);
+    if (problem !== undefined) throw invalid(where, problem);
   }
-  if ("roles" in options && toList(options.roles).length === 0) {
-    throw invalid(where, "`roles` must name a role; leave it out to let every user pass.");
-  }
-  if ("authorize" in options && typeof options.authorize !== "function") {
-    throw invalid(where, "`authorize` must be a function; leave it out to let every user pass.");
-  }
-  if ("respectRouteConfig" in options && typeof options.respectRouteConfig !== "boolean") {
-    throw invalid(where, "`respectRouteConfig` must be true or false.");
-  }
-  for (const { guard: { rules } } of FEATURES_WITH_OPTIONS) {
-    for (const [name, value] of Object.entries(options)) {
-      const problem = rules[name]?.(value, name);
-      if (problem !== undefined) throw invalid(where, problem);
-    }
-  }
-  for (const { guard: { together } } of FEATURES_WITH_OPTIONS) {
-    const problem = together?.(options);
+  for (const { guard } of FEATURES_WITH_OPTIONS) {
+    const problem = guard.together?.(options);
     if (problem) throw invalid(where, problem);
   }
+}
+
+/** What the `config` of a route declares: `false` if all users may use it, `undefined` if it says nothing. */
+export function declaredAuth(config: unknown, where: string): RouteAuthOptions | false | undefined {
+  if (typeof config !== "object" || config === null || !("auth" in config)) return undefined;
+  const { auth } = config;
+  if (auth === false) return false;
+  if (auth === true) return {};
+  if (typeof auth !== "object" || auth === null || Array.isArray(auth)) {
+    throw invalid(where, "it must be true, false or an object with `roles` or `authorize`.");
+  }
+  const { mountPath, ...rest }: RouteAuthOptions = auth;
+  const problem = "respectRouteConfig" in rest
+    ? "`respectRouteConfig` is for the hook of a scope; a route is open with `auth: false`."
+    : "mountPath" in auth && (typeof mountPath !== "string" || !mountPath.startsWith("/"))
+    ? '`mountPath` is the path of a FastifyAuth, such as "/auth"; leave it out where there is one.'
+    : undefined;
+  if (problem !== undefined) throw invalid(where, problem);
+  assertGuardOptions(rest, where);
+  return auth;
 }
 
 /** The features whose options a guard has. */
@@ -84,23 +147,12 @@ export function featuresOf(options: RequireSessionOptions): typeof FEATURES_WITH
   );
 }
 
-/** Whether a signed-in user may pass. */
-type IsAllowed = (
-  session: Session,
-  request: FastifyRequest,
-  auth: Pick<AuthInUse, "once">,
-) => Promise<boolean>;
-
-/**
- * Decides by checked options.
- *
- * @param where What they belong to, for the log.
- */
-export function authorizer({ roles, authorize }: RequireSessionOptions, where: string): IsAllowed {
+/** Whether a signed-in user may pass, by checked options; `where` is for the log. */
+export function authorizer({ roles, authorize }: RequireSessionOptions, where: string) {
   const wanted = toList(roles);
-  /** Of which configuration it is known whether sessions carry roles: the first session that shows it settles that. */
+  /** The configuration whose sessions are known to carry roles or not: the first one that shows it settles that. */
   let settled: object | undefined;
-  return async (session, request, auth) => {
+  return async (session: Session, request: FastifyRequest, auth: Pick<AuthInUse, "once">) => {
     if (wanted.length > 0) {
       const { role, roles } = session.user as { readonly role?: unknown; readonly roles?: unknown };
       const held = [role, roles].flat();

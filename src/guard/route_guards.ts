@@ -5,7 +5,12 @@ import { isAuthRoute } from "../http/auth_route.ts";
 import { invalid } from "../instance/arguments.ts";
 import { type Mounted, mountedIn, rootOf } from "../instance/mount.ts";
 import { GUARD, type Guarding, type MarkedGuard, sessionGuard } from "./guard.ts";
-import { declaredAuth, type RouteAuth, type RouteAuthConfig, type RouteAuthOptions } from "./route_auth.ts";
+import {
+  declaredAuth,
+  type RouteAuth,
+  type RouteAuthConfig,
+  type RouteAuthOptions,
+} from "./guard_options.ts";
 import { isSignInRoute } from "./sign_in_redirect.ts";
 
 /** A declared guard. Which registration it is for is known when all are there. */
@@ -24,12 +29,9 @@ const GUARDS: unique symbol = Symbol("fastify-authjs.routeGuards");
 const SEEN: unique symbol = Symbol("fastify-authjs.seen");
 
 /**
- * The guards of one application.
- *
- * A route gets its guard as an `onRequest` hook when it is added (`onRoute`), so that other routes are not
- * slowed down. If the application has routes before, these are not seen: for them a hook of the root
- * instance, which Fastify adds to all routes of all scopes, looks at the `config` of the route of each
- * request.
+ * The guards of one application. A route gets its guard as an `onRequest` hook when it is added (`onRoute`), so that
+ * other routes are not slowed down. Routes that were there before are not seen: for them a hook of the root instance,
+ * which Fastify adds to all routes of all scopes, looks at the `config` of the route of each request.
  */
 export class RouteGuards {
   readonly #root: FastifyInstance;
@@ -38,7 +40,7 @@ export class RouteGuards {
   readonly #unseen = new WeakMap<object, Declaration | false>();
   /** The routes that were seen, until the application is ready. */
   readonly #seen = new Map<RouteOptions, FastifyInstance>();
-  /** The instances with an `onRoute` hook of ours. */
+  /** The instances with our `onRoute` hook. */
   readonly #watched = new WeakSet<object>();
 
   /** The guards of the application that an instance is part of. */
@@ -168,10 +170,7 @@ function isSeen(config: object): boolean {
   return !("auth" in config) || (SEEN in config && auth === seen);
 }
 
-/**
- * Refuses a declaration that an `onRoute` hook made after ours, so that the route has no guard, or another
- * one.
- */
+/** Refuses a declaration that an `onRoute` hook made after ours, so that the route has no guard, or another one. */
 function assertSeen(route: RouteOptions): void {
   const { config } = route;
   if (config === undefined || isSeen(config) || declaredAuth(config, nameOf(route)) === false) return;
@@ -195,21 +194,17 @@ function guardsOf(route: RouteOptions, scope: FastifyInstance): Guarding[] {
   return [...required.values()];
 }
 
-/** The hooks that can be guards. */
 const GUARD_HOOKS = ["onRequest", "preParsing", "preValidation", "preHandler"] as const;
 
-/** The hooks of a route and of its scope. Only descriptions of routes depend on it. */
+/** The hooks of a route and of its scope that can be guards. Only descriptions of routes depend on it. */
 function hooksOf(route: RouteOptions, scope: FastifyInstance): readonly object[] {
   const ofScope = internal<Record<string, object[]>>(scope, "fastify.hooks");
   return GUARD_HOOKS.flatMap((name) => [...ofScope?.[name] ?? [], ...[route[name] ?? []].flat()]);
 }
 
-/**
- * Whether the application may have routes that `onRoute` hooks do not see from now on: there are some, or
- * scopes besides those around the instance, which may add some later.
- */
+/** Whether `onRoute` hooks may miss routes: there are some, or other scopes, which may add some later. */
 function mayMissRoutes(instance: FastifyInstance): boolean {
-  if (instance.printRoutes() !== NO_ROUTES) return true;
+  if (instance.printRoutes() !== "(empty tree)") return true;
   let within: object | undefined;
   for (let scope = instance; isInstance(scope); within = scope, scope = Object.getPrototypeOf(scope)) {
     const scopes = internal<object[]>(scope, "fastify.children");
@@ -218,13 +213,7 @@ function mayMissRoutes(instance: FastifyInstance): boolean {
   return false;
 }
 
-/** What Fastify prints if there is no route. */
-const NO_ROUTES = "(empty tree)";
-
-/**
- * What Fastify keeps of an instance under a symbol of its own. Callers do without if it keeps nothing
- * there.
- */
+/** What Fastify keeps of an instance under a symbol of its own, if it does. */
 function internal<T>(instance: object, description: string): T | undefined {
   const symbol = Object.getOwnPropertySymbols(instance).find((symbol) => symbol.description === description);
   return symbol && (instance as Record<symbol, T>)[symbol];

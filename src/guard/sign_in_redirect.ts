@@ -14,10 +14,7 @@ type PageRequest = Pick<
   "headers" | "host" | "method" | "originalUrl" | "protocol" | "server" | "url"
 >;
 
-/**
- * Whether a browser requests a page: a GET that accepts `text/html` by name, which `fetch()` does not by
- * default.
- */
+/** Whether a browser requests a page: a GET that accepts `text/html` by name, which `fetch()` does not. */
 export function isPageView({ method, headers }: PageRequest): boolean {
   return method === "GET" && headers.upgrade === undefined && acceptsHtml(headers.accept);
 }
@@ -25,12 +22,7 @@ export function isPageView({ method, headers }: PageRequest): boolean {
 /** The parameters that redirects to the sign-in page add, those of core and of the guard. */
 const ADDED_PARAMETERS = ["callbackUrl", "code", "error"];
 
-/**
- * The URL of the sign-in page, with a callback URL.
- *
- * @param asked What the built-in page is told besides.
- * @returns `undefined` if the configuration has no such page and is not mounted in this application.
- */
+/** The URL of the sign-in page, with a callback URL and what else it is told; nothing if there is no such page. */
 export function signInAddress(
   request: PageRequest,
   config: FastifyAuthConfig,
@@ -40,22 +32,22 @@ export function signInAddress(
   if (page === undefined) return undefined;
   const { path, query, hash } = splitUrl(page);
   const parameters = new URLSearchParams({ error: "SessionRequired" });
-  const callbackUrl = callbackUrlOf(request, config, page);
+  const returned = returnPath(request, config);
+  // On another origin the page needs the URL.
+  const base = page.startsWith("/") ? "" : originOf(request, authInstance(config).config.origin)?.href;
+  const callbackUrl = returned !== undefined && base !== undefined ? `${base}${returned}` : undefined;
   if (callbackUrl !== undefined) parameters.set("callbackUrl", callbackUrl);
   for (const [name, value] of Object.entries(asked)) parameters.set(name, value);
   // Not encoded anew: an application may read the query as text.
-  const own = query.split("&").filter((parameter) => parameter !== "" && !isAdded(parameter));
+  const own = query.split("&").filter((parameter) =>
+    parameter !== "" && !ADDED_PARAMETERS.some((name) => parseQuery(parameter).has(name))
+  );
   return `${path}?${[...own, parameters].join("&")}${hash}`;
 }
 
-function isAdded(parameter: string): boolean {
-  return ADDED_PARAMETERS.some((name) => parseQuery(parameter).has(name));
-}
-
 /**
- * Whether the request is for the sign-in page of the configuration: guarded, it would redirect to itself.
- *
- * If the page has a query, other pages may share its path, so the parameters have to be the same.
+ * Whether the request is for the sign-in page: guarded, it would redirect to itself. If the page has a query, other
+ * pages may share its path, so the parameters have to be the same.
  */
 export function isSignInPage(request: PageRequest, config: FastifyAuthConfig): boolean {
   if (request.method !== "GET" && request.method !== "HEAD") return false;
@@ -98,14 +90,6 @@ function signInPage(request: PageRequest, config: FastifyAuthConfig): string | u
   const url = URL.canParse(page) ? new URL(page) : undefined;
   if (url === undefined || url.origin !== originOf(request, origin)?.href) return page;
   return `${url.pathname}${url.search}${url.hash}`;
-}
-
-/** The path of the request, or its URL if the sign-in page is on another origin. */
-function callbackUrlOf(request: PageRequest, config: FastifyAuthConfig, page: string): string | undefined {
-  const path = returnPath(request, config);
-  if (path === undefined || page.startsWith("/")) return path;
-  const origin = originOf(request, authInstance(config).config.origin);
-  return origin && `${origin.href}${path}`;
 }
 
 /** Where a user returns to the page of a request: its path, as its user sees it. */
