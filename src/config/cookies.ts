@@ -42,11 +42,7 @@ type AuthCookie = keyof typeof CORE;
 /** Core's cookies that no browser gets: their content is in the cookies of the attempts, those of `state`. */
 const UNSENT: readonly AuthCookie[] = ["pkceCodeVerifier", "nonce", "webauthnChallenge"];
 
-/**
- * Merges the configuration's settings of a cookie over core's defaults, and ours of its prefix.
- *
- * @param cookie One of core, or a definition of our own, which the configuration does not name.
- */
+/** Merges the configuration's settings of a cookie of core over the defaults. It has none of one of our own. */
 export function cookieSettings(
   cookie: AuthCookie | CookieDefinition,
   core: CookieConfig,
@@ -75,7 +71,7 @@ export function cookieNames(core: CookieConfig, secure: boolean): string[] {
   return (Object.keys(CORE) as AuthCookie[]).map((cookie) => cookieSettings(cookie, core, secure).name);
 }
 
-/** @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a name or an attribute that no cookie can have. */
+/** Refuses a name or an attribute that no cookie can have. */
 export function requireCookies(cookies: AuthConfig["cookies"]): void {
   for (const [key, cookie] of Object.entries(cookies ?? {})) {
     const { name = "name", options } = cookie ?? {};

@@ -111,21 +111,17 @@ function prepareOptions(config: FastifyAuthConfig, boot: Boot) {
 /** Makes a session token that ends with `tag`, which has what the row cannot say otherwise. */
 export type TokenGenerator = (tag?: string) => string;
 
-type Cookies = NonNullable<AuthConfig["cookies"]>;
-
 /** Max-Age overrides Expires (RFC 6265 section 5.3). `session.maxAge` takes it into account already. */
-function withoutMaxAge({ sessionToken, ...cookies }: Cookies): Cookies {
+function withoutMaxAge({ sessionToken, ...cookies }: NonNullable<AuthConfig["cookies"]>) {
   const { maxAge: _maxAge, ...options } = sessionToken!.options!;
   return { ...cookies, sessionToken: { ...sessionToken, options } };
 }
-
-type Callbacks = NonNullable<AuthConfig["callbacks"]>;
 
 /**
  * A Location header is ASCII; the URL that a callback returns may not be. If it returns none, the user is
  * led to the origin: core would answer a sign-in with an empty page.
  */
-function redirectToAscii(callbacks: Callbacks): Callbacks {
+function redirectToAscii(callbacks: NonNullable<AuthConfig["callbacks"]>): typeof callbacks {
   const { redirect } = callbacks;
   if (!redirect) return callbacks;
   return {

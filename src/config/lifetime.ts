@@ -1,9 +1,7 @@
 /**
- * How long a session lasts, when it is renewed, and what a read says of its end.
- *
- * Core renews a token with every read and a row after `updateAge`, which ends a session in use if `updateAge` is
- * longer than `maxAge`. Here both are renewed once a twentieth of their life has passed, or `updateAge` if that is
- * sooner: after every read at least 95 % of `maxAge` are left, and most replies set no cookie.
+ * How long a session lasts, when it is renewed, and what a read says of its end. Core renews a token with every read,
+ * and a row after `updateAge`, which may be too late. Here both are renewed once a twentieth of their life has passed,
+ * or `updateAge` if that is sooner: after every read 95 % are left, and most replies set no cookie.
  */
 import type { AuthConfig } from "@auth/core";
 

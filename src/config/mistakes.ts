@@ -15,7 +15,6 @@ import type { NoticeCode, Notices } from "./notices.ts";
 import { type AllowedOrigins, EXAMPLE, isRedirectProxy, originOf } from "./redirect_proxy.ts";
 
 export interface Facts {
-  /** As the application wrote it. */
   readonly config: FastifyAuthConfig;
   /** With the defaults of the environment. */
   readonly core: AuthConfig;
@@ -39,13 +38,12 @@ export type Messages = (facts: Facts) => string | readonly string[] | false | un
 
 export type Mistake<Code> = readonly [Code, Messages];
 
-/** @throws {FastifyAuthError} The first of the problems that there is. */
+/** Throws the first of the problems that there is. */
 export function requireNone(problems: readonly Mistake<FastifyAuthErrorCode>[], facts: Facts): void {
   const [problem] = mistakesIn(problems, facts);
   if (problem !== undefined) throw new FastifyAuthError(problem.code, problem.message);
 }
 
-/** The mistakes of a table that there are. */
 export function* mistakesIn<Code>(mistakes: readonly Mistake<Code>[], facts: Facts) {
   for (const [code, messages] of mistakes) {
     for (const message of [messages(facts) || []].flat()) yield { code, message };
@@ -54,11 +52,11 @@ export function* mistakesIn<Code>(mistakes: readonly Mistake<Code>[], facts: Fac
 
 /** Warnings of times in milliseconds, by name, that are less than the least that each can mean. */
 export function timeWarnings(times: readonly (readonly [string, number | undefined, number])[]): string[] {
-  return times
-    .filter(([, value, least]) => typeof value === "number" && value > 0 && value < least)
-    .map(([name, value]) =>
-      `\`${name}\` is ${value} milliseconds. If seconds are meant, write ${value! * 1000}.`
-    );
+  return times.flatMap(([name, value, least]) =>
+    typeof value === "number" && value > 0 && value < least
+      ? `\`${name}\` is ${value} milliseconds. If seconds are meant, write ${value * 1000}.`
+      : []
+  );
 }
 
 /** Whether a text has quotation marks or white space around it, as files of variables leave them. */
@@ -190,14 +188,11 @@ export const WARNINGS: readonly Mistake<NoticeCode>[] = [
     core.session!.maxAge! > COOKIE_MAX_AGE &&
     "`session.maxAge` is more than 400 days. Browsers keep no cookie for longer: a session that is not used for 400 " +
       "days ends. It is a number of seconds, not of milliseconds: 30 days are 30 * 24 * 60 * 60."],
-  [
-    "FST_AUTHJS_WARN_PROVIDER",
-    ({ config }) =>
-      config.verifyIdTokens === false &&
-      "The signatures of ID tokens are not verified, by `verifyIdTokens: false`, so whoever can change what an " +
-        "OpenID Provider's token endpoint answers signs in as any of its users. Leave it out: if the keys of a " +
-        "provider are not found, set its `jwks_endpoint`.",
-  ],
+  ["FST_AUTHJS_WARN_PROVIDER", ({ config }) =>
+    config.verifyIdTokens === false &&
+    "The signatures of ID tokens are not verified, by `verifyIdTokens: false`, so whoever can change what an " +
+      "OpenID Provider's token endpoint answers signs in as any of its users. Leave it out: if the keys of a " +
+      "provider are not found, set its `jwks_endpoint`."],
   ["FST_AUTHJS_WARN_WEBAUTHN", ({ core, origin }) => webAuthnWarnings(core.providers as Provider[], origin)],
 ];
 

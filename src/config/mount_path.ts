@@ -52,10 +52,7 @@ const BUILT_IN = {
 
 export type BuiltInPage = keyof typeof BUILT_IN;
 
-/**
- * Says if a page of the application is the built-in page that it takes the place of, at a mount path as users see it.
- * Without an origin, URLs are not looked at.
- */
+/** Says if a page of the application is the built-in one that it takes the place of. */
 export function ownPageProblem(
   pages: FastifyAuthPages,
   name: BuiltInPage,
@@ -84,11 +81,11 @@ export function assertOwnPages(
 }
 
 /**
- * How the paths that users see and those of the application differ. A proxy, an API gateway or Fastify's
- * `rewriteUrl` may change the path of a request on its way; the path of `AUTH_URL` or `origin` says what it was.
+ * How the paths that users see and those of the application differ: a proxy or Fastify's `rewriteUrl` may change the
+ * path of a request on its way, and the path of `AUTH_URL` or `origin` says what it was.
  */
 export interface PublicPaths {
-  /** Where users see the routes that are mounted, percent-encoded, without a trailing slash. */
+  /** Where users see the auth routes, percent-encoded, without a trailing slash. */
   readonly mount: string;
   /** What is removed from the path of every request on its way, such as `/api`; mostly nothing. */
   readonly removed: string;
@@ -114,13 +111,14 @@ export function publicPaths(
   return { mount: path, removed: "" };
 }
 
-export type AddressedRequest = Pick<FastifyRequest, "originalUrl" | "url">;
-
 /**
  * Path and query of a request as its user sees them. `originalUrl` still has what was removed on its way if the
  * application itself removed it, with `rewriteUrl` or below a router of Express.
  */
-export function publicUrl({ originalUrl, url }: AddressedRequest, removed: string): string {
+export function publicUrl(
+  { originalUrl, url }: Pick<FastifyRequest, "originalUrl" | "url">,
+  removed: string,
+): string {
   // "GET http://host/path" is a valid request line (RFC 9112 section 3.2.2), whose host is not verified.
   const path = originalUrl.replace(/^https?:\/\/[^/?#]*/i, "").replace(/^(?!\/)/, "/");
   return originalUrl !== url && path.startsWith(`${removed}/`) ? path : `${removed}${path}`;

@@ -1,15 +1,12 @@
 /** The log, and warnings about the set-up that come up after boot, such as a date that cannot be read. */
 
-/** The logger of Fastify, as far as it is used. */
-export interface Log {
-  /** A failure of the application, its adapter or a provider. */
-  error(details: object, message: string): void;
-  /** Something that the operator should check. */
-  warn(details: object, message: string): void;
-  /** A mistake of a client. */
-  info(details: object, message: string): void;
-  debug(details: object, message: string): void;
-}
+/**
+ * The logger of Fastify, as far as it is used: `error` for a failure of the application, its adapter or a provider,
+ * `warn` for what the operator should check, `info` for a mistake of a client.
+ */
+export type Log = Readonly<
+  Record<"error" | "warn" | "info" | "debug", (details: object, message: string) => void>
+>;
 
 /** The stable code of a warning, as `code` on its line of the log. docs/troubleshooting.md says what each means. */
 export type NoticeCode =
@@ -54,17 +51,12 @@ export class Notices {
   readonly #waiting: Notice[] = [];
 
   warn(message: string, code: NoticeCode): void {
-    const notice = { code, message };
-    if (this.#log === undefined) this.#waiting.push(notice);
-    else send(this.#log, notice);
+    this.#waiting.push({ code, message });
+    if (this.#log !== undefined) this.sendTo(this.#log);
   }
 
   sendTo(log: Log): void {
     this.#log ??= log;
-    for (const notice of this.#waiting.splice(0)) send(this.#log, notice);
+    for (const { message, ...details } of this.#waiting.splice(0)) this.#log.warn(details, message);
   }
-}
-
-function send(log: Log, { message, ...details }: Notice): void {
-  log.warn(details, message);
 }

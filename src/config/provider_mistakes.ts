@@ -6,6 +6,7 @@ import { isDiscovered, type ProviderSummary, SERVER_URLS } from "../provider/sum
 import { PUBLIC_KEY_ALGORITHMS, SECRET_ALGORITHMS } from "../provider/openid_client.ts";
 import { type Facts, isWrapped, type Messages } from "./mistakes.ts";
 import type { NoticeCode } from "./notices.ts";
+import { isText } from "./rules.ts";
 
 type OfProvider = (provider: ProviderSummary, settings: Settings, facts: Facts) => ReturnType<Messages>;
 
@@ -214,10 +215,6 @@ function missingCredentials({ id, factoryId, type, isOAuth }: ProviderSummary, s
 /** As core takes it, null is the same as unset. */
 function isSet(value: unknown): boolean {
   return value !== undefined && value !== null;
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
 }
 
 function isAddress(value: unknown): boolean {

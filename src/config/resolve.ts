@@ -4,6 +4,7 @@
  */
 import type { Provider } from "@auth/core/providers";
 import { randomBytes } from "node:crypto";
+import process from "node:process";
 import { DEFAULT_ADAPTER_TIMEOUT } from "../adapter/bind.ts";
 import { signInMemory } from "../adapter/sign_in_turns.ts";
 import { FastifyAuthError, invalidConfig } from "../errors.ts";
@@ -21,7 +22,6 @@ import { type Environment, environment } from "./environment.ts";
 import { hashSecrets } from "./hash_secrets.ts";
 import { mistakesIn, PROBLEMS, requireNone, WARNINGS } from "./mistakes.ts";
 import { type Notice, Notices } from "./notices.ts";
-import { otherProcesses } from "./other_processes.ts";
 import { pageSettings } from "./pages.ts";
 import { PROVIDER_PROBLEMS, PROVIDER_WARNINGS } from "./provider_mistakes.ts";
 import { redirectProxyOrigins } from "./redirect_proxy.ts";
@@ -52,20 +52,14 @@ export function inheritUses(resolved: ResolvedConfig, before: ResolvedConfig): R
   return Object.freeze({ ...resolved, signIns: before.signIns });
 }
 
-/** How long another process is waited for if requests to providers have no limit, in milliseconds. */
+/** How long another process is waited for if requests to providers have no limit. */
 const DEFAULT_WAIT_MS = 10_000;
 
-/**
- * Node refuses requests with more than 16 KB of headers, nginx those with a line of more than 8 KB. Half of
- * the former leaves room for what else a browser sends.
- */
+/** Node refuses requests with more than 16 KB of headers: half of that leaves room for what else a browser sends. */
 const DEFAULT_COOKIE_LIMIT = 8 * 1024;
 
 function resolve(config: FastifyAuthConfig, env: Environment) {
-  const unknownSettings = checkShape(config).map((message): Notice => ({
-    code: "FST_AUTHJS_WARN_OPTION",
-    message,
-  }));
+  const unknown = checkShape(config).map((message): Notice => ({ code: "FST_AUTHJS_WARN_OPTION", message }));
   const { adapterTimeout = DEFAULT_ADAPTER_TIMEOUT, tenant, store } = config;
   const { ephemeralMaxAge = EPHEMERAL_MAX_AGE } = config.session ?? {};
   const production = env.NODE_ENV === "production";
@@ -105,15 +99,12 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     tenant,
     /** What CSRF tokens and the tokens of sign-in links are hashed with. */
     hashSecrets: hashSecrets(bound.secret),
-    /** The providers by id. */
     providers: new Map(providers.map((provider) => [provider.id, provider])),
-    /** The same providers for core, by id. */
     coreProviders: new Map(providers.map(({ id }, index) => [id, bound.providers[index] as Provider])),
     allowsPlainHttp: (provider: string) => !production || insecure.includes(provider),
     /** The configured public origin; without one it follows the request. */
     origin,
     originSource,
-    /** Other deployments that the stable one of `redirectProxyUrl` hands callbacks on to. */
     redirectProxyOrigins: facts.redirectProxyOrigins,
     /** The most bytes of a session cookie. */
     sessionCookieLimit: (config.sessionCookieLimit ?? DEFAULT_COOKIE_LIMIT) || Infinity,
@@ -121,9 +112,7 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     ephemeralMaxAge: ephemeralMaxAge === false ? undefined : ephemeralMaxAge,
     /** How requests and processes share the refresh of a session. */
     refresh: {
-      /** The store, if there are several processes. */
       store: store || undefined,
-      /** Whether the `jwt` callback is going to refresh a token with these claims. */
       due: config.refreshDue,
       /** Milliseconds for which a process waits for another one of which nothing is heard. */
       waitLimit: config.providerTimeout || DEFAULT_WAIT_MS,
@@ -133,17 +122,42 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     /** What sign-ins under way keep in this process, and how long a call of the adapter may take. */
     signIns: { memory: signInMemory(), timeout: adapterTimeout },
     /** Warnings that do not stop the boot. */
-    warnings: [...unknownSettings, ...mistakesIn([...WARNINGS, ...PROVIDER_WARNINGS], facts)],
-    /** Takes the warnings that come up after boot. */
+    warnings: [...unknown, ...mistakesIn([...WARNINGS, ...PROVIDER_WARNINGS], facts)],
     notices,
   };
 }
 
+/** Warns, once, of several processes that serve the same users without a `store` that they share. */
+function otherProcesses(notices: Notices): () => Promise<void> {
+  let looked: Promise<string | undefined> | undefined;
+  return async () => {
+    if (looked !== undefined) return;
+    const starter = await (looked = secondProcess());
+    if (starter === undefined) return;
+    notices.warn(
+      `Several processes serve the same users (${starter}), and no \`store\` that they share. Two of them can ` +
+        "refresh one session at the same time; a provider that takes each refresh token once then ends the user's " +
+        "grant. Each counts wrong codes of mails by itself, too. Set `store: redisStore(client)` of " +
+        '"fastify-authjs/redis", or `store: false` if that does not matter: the `jwt` callback refreshes nothing.',
+      "FST_AUTHJS_WARN_NO_STORE",
+    );
+  };
+}
+
+/** What says that this is the second process, which alone warns: PM2 numbers them from 0, a cluster from 1. */
+async function secondProcess(): Promise<string | undefined> {
+  const { NODE_APP_INSTANCE: ofPm2 } = environment;
+  // PM2 may start a cluster of one.
+  if (ofPm2 !== undefined) return ofPm2 === "1" ? "PM2 has started at least two" : undefined;
+  // Workers have a channel to their primary process. Without one the module is not worth loading.
+  if (process.send === undefined) return undefined;
+  // A runtime without the module has no workers.
+  const { default: cluster } = await import("node:cluster").catch(() => ({ default: undefined }));
+  return cluster?.worker?.id === 2 ? "this is worker 2 of node:cluster" : undefined;
+}
+
 /** What decides the public origin, for the log. */
-function sourceOf(
-  config: FastifyAuthConfig,
-  env: Environment,
-): { readonly setting?: string; readonly why: string } {
+function sourceOf(config: FastifyAuthConfig, env: Environment): { setting?: string; why: string } {
   const setting = config.origin ? "`origin`" : env.AUTH_URL ? "AUTH_URL" : undefined;
   if (setting !== undefined) return { setting, why: `by ${setting}` };
   if (config.trustHost !== undefined) return { why: "by `trustHost`" };

@@ -1,10 +1,6 @@
 /** What a setting may be, and what is said of one that is something else. */
 
-/**
- * Says what is wrong with a value and what to write; nothing if it is as it should be.
- *
- * @param provider The id of the provider that has the setting.
- */
+/** Says what is wrong with a value, of a provider if one is named, and what to write; nothing if it is right. */
 export type Rule = (value: unknown, name: string, provider?: string) => string | undefined;
 
 /** A rule about values whose type is wrong, or that are none of several words. */

@@ -4,18 +4,9 @@
  */
 import { type AuthConfig, skipCSRFCheck } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
-import type { Theme } from "@auth/core/types";
 import { invalidConfig, invalidProvider } from "../errors.ts";
-import { FEATURES } from "../features/mod.ts";
-import type { FeatureOptions, FeaturePages } from "../features/mod.ts";
-import type {
-  FastifyAuthConfig,
-  FastifyAuthPages,
-  FastifyAuthSession,
-  PageLinks,
-  PagePanel,
-  Store,
-} from "../types.ts";
+import { type FeatureOptions, type FeaturePages, FEATURES } from "../features/mod.ts";
+import type { FastifyAuthConfig, FastifyAuthPages, Store } from "../types.ts";
 import { editDistance } from "../utils/text.ts";
 import {
   ANY,
@@ -40,9 +31,7 @@ import {
 type Shape = { readonly [name: string]: Rule | Shape };
 
 /** Every setting of `T`: the compiler names those that are missing here. */
-type ShapeOf<T> = { readonly [Name in keyof Required<T>]: Rule | Shape };
-
-type Part<Name extends keyof AuthConfig> = NonNullable<AuthConfig[Name]>;
+type ShapeOf<T> = { readonly [Name in keyof Required<NonNullable<T>>]: Rule | Shape };
 
 function each<Name extends string, Kind>(
   kind: Kind,
@@ -51,39 +40,11 @@ function each<Name extends string, Kind>(
   return Object.fromEntries(names.map((name) => [name, kind])) as Record<Name, Kind>;
 }
 
-const PAGES = {
-  ...each(ANY, "confirmEmail", "error", "newUser", "signIn", "signOut", "verifyRequest"),
-  ...each(TEXT, "darkLogo", "favicon", "style", "themeColor"),
-  language: ANY,
-  languageMenu: BOOLEAN,
-  passkeyOffer: BOOLEAN,
-  links: each(TEXT, "forgotPassword", "help", "privacy", "signUp", "terms") satisfies ShapeOf<PageLinks>,
-  panel: { image: TEXT } satisfies ShapeOf<PagePanel>,
-  siteName: FILLED,
-  texts: OBJECT,
-  ...each(BOOLEAN, ...FEATURES.flatMap(({ pages = [] }) => pages)),
-} satisfies ShapeOf<Omit<FastifyAuthPages, keyof FeaturePages>>;
-
 /** A date can be this many seconds after 1970, which no lifetime needs. */
 const LONGEST = 1e11;
 
 const EXAMPLE = "such as 30 * 24 * 60 * 60";
 const LIFETIME = numberOf(`seconds, 1 or more, ${EXAMPLE}`, 1, LONGEST);
-
-const SESSION = {
-  ephemeralMaxAge: (value, name) => value === false ? undefined : LIFETIME(value, name),
-  generateSessionToken: FUNCTION,
-  maxAge: LIFETIME,
-  strategy: oneOf("jwt", "database"),
-  updateAge: numberOf(`seconds, 0 or more, ${EXAMPLE}`, 0, LONGEST),
-} satisfies ShapeOf<FastifyAuthSession>;
-
-const THEME = {
-  brandColor: TEXT,
-  buttonText: TEXT,
-  colorScheme: oneOf("auto", "dark", "light"),
-  logo: TEXT,
-} satisfies ShapeOf<Theme>;
 
 const COOKIE = {
   name: TEXT,
@@ -93,44 +54,45 @@ const COOKIE = {
     ...each(ANY, "expires", "maxAge", "priority", "sameSite"),
     encode: FUNCTION,
   },
-} satisfies ShapeOf<NonNullable<Part<"cookies">["state"]>>;
-
-const COOKIES = {
-  ...each(COOKIE, "callbackUrl", "csrfToken", "nonce", "pkceCodeVerifier", "state", "webauthnChallenge"),
-  sessionToken: { ...COOKIE, options: { ...COOKIE.options, maxAge: LIFETIME } },
-} satisfies ShapeOf<Part<"cookies">>;
-
-const JWT = {
-  decode: FUNCTION,
-  encode: FUNCTION,
-  maxAge: LIFETIME,
-  // Core reads it; its type lacks it.
-  secret: TEXTS,
-} satisfies ShapeOf<Part<"jwt"> & { secret?: unknown }>;
+} satisfies ShapeOf<NonNullable<AuthConfig["cookies"]>["state"]>;
 
 const CONFIG = {
   adapter: ANY,
   adapterTimeout: TIMEOUT,
   basePath: TEXT,
-  callbacks: each(FUNCTION, "jwt", "redirect", "session", "signIn") satisfies ShapeOf<Part<"callbacks">>,
-  cookies: COOKIES,
+  callbacks: each(FUNCTION, "jwt", "redirect", "session", "signIn") satisfies ShapeOf<
+    AuthConfig["callbacks"]
+  >,
+  cookies: {
+    ...each(COOKIE, "callbackUrl", "csrfToken", "nonce", "pkceCodeVerifier", "state", "webauthnChallenge"),
+    sessionToken: { ...COOKIE, options: { ...COOKIE.options, maxAge: LIFETIME } },
+  } satisfies ShapeOf<AuthConfig["cookies"]>,
   debug: BOOLEAN,
   emailMessage: FUNCTION,
-  events: each(
-    FUNCTION,
-    "createUser",
-    "linkAccount",
-    "session",
-    "signIn",
-    "signOut",
-    "updateUser",
-  ) satisfies ShapeOf<Part<"events">>,
-  experimental: { enableWebAuthn: BOOLEAN } satisfies ShapeOf<Part<"experimental">>,
+  events: {
+    ...each(FUNCTION, "createUser", "linkAccount", "session", "signIn", "signOut", "updateUser"),
+  } satisfies ShapeOf<AuthConfig["events"]>,
+  experimental: { enableWebAuthn: BOOLEAN } satisfies ShapeOf<AuthConfig["experimental"]>,
   insecureProviders: required('an array of provider ids, such as ["keycloak"]', Array.isArray),
-  jwt: JWT,
-  logger: each(FUNCTION, "debug", "error", "warn") satisfies ShapeOf<Part<"logger">>,
+  jwt: {
+    ...each(FUNCTION, "decode", "encode"),
+    maxAge: LIFETIME,
+    // Core reads it; its type lacks it.
+    secret: TEXTS,
+  } satisfies ShapeOf<AuthConfig["jwt"]> & { secret: Rule },
+  logger: each(FUNCTION, "debug", "error", "warn") satisfies ShapeOf<AuthConfig["logger"]>,
   origin: TEXT,
-  pages: PAGES,
+  pages: {
+    ...each(ANY, "confirmEmail", "error", "language", "newUser", "signIn", "signOut", "verifyRequest"),
+    ...each(TEXT, "darkLogo", "favicon", "style", "themeColor"),
+    ...each(BOOLEAN, "languageMenu", "passkeyOffer", ...FEATURES.flatMap(({ pages = [] }) => pages)),
+    links: {
+      ...each(TEXT, "forgotPassword", "help", "privacy", "signUp", "terms"),
+    } satisfies ShapeOf<FastifyAuthPages["links"]>,
+    panel: { image: TEXT } satisfies ShapeOf<FastifyAuthPages["panel"]>,
+    siteName: FILLED,
+    texts: OBJECT,
+  } satisfies ShapeOf<Omit<FastifyAuthPages, keyof FeaturePages>>,
   providerTimeout: TIMEOUT,
   providers: ANY,
   redirectProxyOrigins: ANY,
@@ -138,7 +100,13 @@ const CONFIG = {
   refreshDue: FUNCTION,
   store: storeProblem,
   secret: TEXTS,
-  session: SESSION,
+  session: {
+    ephemeralMaxAge: (value, name) => value === false ? undefined : LIFETIME(value, name),
+    generateSessionToken: FUNCTION,
+    maxAge: LIFETIME,
+    strategy: oneOf("jwt", "database"),
+    updateAge: numberOf(`seconds, 0 or more, ${EXAMPLE}`, 0, LONGEST),
+  } satisfies ShapeOf<FastifyAuthConfig["session"]>,
   sessionCookieLimit: required(
     // Less would hold no session.
     "a number of bytes, 1024 or more, or 0 for no limit",
@@ -154,7 +122,10 @@ const CONFIG = {
     'a name of 1 to 200 characters that stays the same, such as "acme"',
     (value) => isText(value) && value !== "" && value.length <= 200,
   ),
-  theme: THEME,
+  theme: {
+    ...each(TEXT, "brandColor", "buttonText", "logo"),
+    colorScheme: oneOf("auto", "dark", "light"),
+  } satisfies ShapeOf<AuthConfig["theme"]>,
   trustHost: BOOLEAN,
   trustedOrigins: ANY,
   useSecureCookies: BOOLEAN,
@@ -163,15 +134,7 @@ const CONFIG = {
   ...each(ANY, ...FEATURES.flatMap(({ options }) => options)),
 } satisfies ShapeOf<Omit<FastifyAuthConfig, keyof FeatureOptions>>;
 
-const STORE = [
-  "get",
-  "set",
-  "lock",
-  "unlock",
-  "members",
-  "add",
-  "remove",
-] as const satisfies readonly (keyof Store)[];
+const STORE: readonly (keyof Store)[] = ["get", "set", "lock", "unlock", "members", "add", "remove"];
 
 function storeProblem(value: unknown): string | undefined {
   const missing = STORE.filter((name) => value && typeof (value as Store)[name] !== "function");
@@ -180,18 +143,19 @@ function storeProblem(value: unknown): string | undefined {
     '"fastify-authjs/redis", memoryStore(), or an object with these methods.';
 }
 
-const ENDPOINT = written(
-  "an address, or an object such as `{ url, params }`",
-  (value) => isText(value) || isObject(value),
-);
-
 /** The settings of a provider, which core would come across with each sign-in. */
 const PROVIDER: Readonly<Record<string, Rule>> = {
   ...each(FUNCTION, "account", "profile"),
   ...each(FUNCTION, "generateVerificationToken", "normalizeIdentifier", "sendVerificationRequest"),
   // A text such as "false" would link accounts.
   ...each(BOOLEAN, "allowDangerousEmailAccountLinking", "idToken"),
-  ...each(ENDPOINT, "authorization", "token", "userinfo"),
+  ...each(
+    written(
+      "an address, or an object such as `{ url, params }`",
+      (value) => isText(value) || isObject(value),
+    ),
+    ...["authorization", "token", "userinfo"],
+  ),
   ...each(OBJECT, "client", "credentials", "style"),
   ...each(TEXT, "clientId", "clientSecret", "issuer", "name", "redirectProxyUrl", "wellKnown"),
 };
@@ -207,11 +171,7 @@ export function requireSettingTypes(provider: Provider): void {
   }
 }
 
-/**
- * Refuses settings that are misspelled, or of another type.
- *
- * @returns Warnings of settings that are unknown. A later version of core may know them.
- */
+/** Refuses settings that are misspelled, or of another type. Gives warnings of unknown ones: a later core may have them. */
 export function checkShape(config: FastifyAuthConfig): string[] {
   if (typeof (config as { plugin?: unknown }).plugin === "function") {
     throw invalidConfig(

@@ -1,10 +1,7 @@
 /**
- * The `tenant` option: another tenant that has the same secret, host and database accepts nothing that this
- * configuration hands out.
- *
- * Each tenant has secrets of its own, derived from the configured ones, for all that is sealed or hashed. A session
- * token in a database, which nothing is encrypted in, ends with a MAC instead. The names of cookies differ, so that
- * users can be signed in at several tenants of one host.
+ * The `tenant` option: a tenant with the same secret, host and database accepts nothing that another one hands out.
+ * Each has secrets of its own, derived from the configured ones, for all that is sealed or hashed. A session token in a
+ * database ends with a MAC instead. The names of cookies differ: users can be signed in at several tenants of a host.
  */
 import type { AuthConfig } from "@auth/core";
 import { decode as coreDecode, encode as coreEncode, type JWT } from "@auth/core/jwt";
