@@ -22,9 +22,9 @@ export {
   type AccountUpdateAdapter,
   type ListedAccount,
   type ListedSession,
+  type PasskeyAdapter,
   type SessionListAdapter,
   withAccountList,
   withAccountUpdate,
   withSessionList,
 } from "./adapter/added_methods.ts";
-export type { PasskeyAdapter } from "./adapter/passkeys.ts";

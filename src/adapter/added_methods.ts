@@ -1,5 +1,5 @@
-/** Methods for features of this package, which no adapter of Auth.js has by itself. */
-import type { Adapter, AdapterSession } from "@auth/core/adapters";
+/** Methods for features of this package, which no adapter of Auth.js has by itself, and what is read with them. */
+import type { Adapter, AdapterAuthenticator, AdapterSession } from "@auth/core/adapters";
 import type { Awaitable } from "@auth/core/types";
 import { FastifyAuthError } from "../errors.ts";
 import { withMethods } from "./bind.ts";
@@ -29,8 +29,7 @@ export interface AccountListAdapter extends Adapter {
 }
 
 /**
- * Adds the query to an adapter that `listAccounts()`, `unlinkAccount()` and, with sessions in a database,
- * `getAccessToken()` need.
+ * Adds the query that `listAccounts()`, `unlinkAccount()` and, with sessions in a database, `getAccessToken()` need.
  *
  * @param adapter An adapter of Auth.js; it is not changed.
  * @param list Finds the rows whose `userId` is the given one, with all of their columns.
@@ -157,10 +156,7 @@ export function withSessionList<A extends Adapter>(
 }
 
 /** The rows of a user's sessions that have not expired. */
-export async function liveRows(
-  user: string,
-  adapter: Adapter | undefined,
-): Promise<readonly ListedSession[]> {
+export async function liveRows(user: string, adapter: Adapter | undefined): Promise<ListedSession[]> {
   const { listSessionsByUserId: list } = adapter as Partial<SessionListAdapter>;
   const rows: unknown = await list?.(user);
   const problem = list === undefined
@@ -179,5 +175,34 @@ export async function liveRows(
 const LIST = "The adapter's listSessionsByUserId()";
 
 function isSession(row: Partial<ListedSession> | null | undefined): boolean {
-  return typeof row?.sessionToken === "string" && row.userId !== undefined && row.userId !== null;
+  return typeof row?.sessionToken === "string" && (row.userId ?? undefined) !== undefined;
+}
+
+/** An adapter that names and deletes passkeys, which no adapter of Auth.js does by itself. Both are optional. */
+export interface PasskeyAdapter extends Adapter {
+  /** Writes the column `name` of an authenticator, which `listAuthenticatorsByUserId()` returns; or `null`. */
+  updateAuthenticator?(
+    authenticator: Pick<AdapterAuthenticator, "credentialID"> & { name: string | null },
+  ): Awaitable<unknown>;
+  /** Deletes the row of an authenticator. */
+  deleteAuthenticator?(credentialID: string): Awaitable<unknown>;
+}
+
+/**
+ * The passkeys that a user can sign in with, each with its provider and the name that the database may have. One whose
+ * account is unlinked is none, though its row may stay.
+ *
+ * @param providers The ids of the providers for passkeys.
+ */
+export async function findPasskeys(adapter: Adapter, userId: string, providers: readonly string[]) {
+  const rows: (AdapterAuthenticator & { name?: string | null })[] = await adapter.listAuthenticatorsByUserId!(
+    userId,
+  );
+  const found = await Promise.all(rows.map(async (row) => {
+    for (const provider of providers) {
+      const account = await adapter.getAccount!(row.providerAccountId, provider);
+      if (account !== null && String(account.userId) === String(userId)) return { provider, row };
+    }
+  }));
+  return found.filter((each) => each !== undefined);
 }

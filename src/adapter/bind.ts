@@ -1,51 +1,22 @@
-/**
- * Binds the application's adapter for core: each call has a deadline, no secrets in its errors, and a result
- * that is checked.
- */
+/** Binds the application's adapter: calls have a deadline, no secrets in their errors, and a result that is checked. */
 import type { Adapter } from "@auth/core/adapters";
 import { redactError } from "../http/redact.ts";
 import { adapterCalls } from "../telemetry/operations.ts";
 import { withDeadline } from "../utils/time.ts";
-import { failureKind, isMissingRow } from "./driver_errors.ts";
-import { AdapterFailure } from "./failure.ts";
+import { AdapterFailure, failureKind, isMissingRow } from "./failure.ts";
 import { type AdapterCall, readResult } from "./results.ts";
 
 /** How long a call may take by default, in milliseconds. */
 export const DEFAULT_ADAPTER_TIMEOUT = 10_000;
 
-type OwnMethod =
-  | "deleteAuthenticator"
-  | "listAccountsByUserId"
-  | "listSessionsByUserId"
-  | "updateAccount"
-  | "updateAuthenticator";
-
-/** Every method of the adapter interface. */
-const ADAPTER_METHODS: readonly (keyof Adapter | OwnMethod)[] = [
-  "createAuthenticator",
-  "createSession",
-  "createUser",
-  "createVerificationToken",
-  "deleteAuthenticator",
-  "deleteSession",
-  "deleteUser",
-  "getAccount",
-  "getAuthenticator",
-  "getSessionAndUser",
-  "getUser",
-  "getUserByAccount",
-  "getUserByEmail",
-  "linkAccount",
-  "listAuthenticatorsByUserId",
-  "listAccountsByUserId",
-  "listSessionsByUserId",
-  "unlinkAccount",
-  "updateAccount",
-  "updateAuthenticator",
-  "updateAuthenticatorCounter",
-  "updateSession",
-  "updateUser",
-  "useVerificationToken",
+/** Every method of the adapter interface, and those of this package. */
+const ADAPTER_METHODS = [
+  ...["createUser", "getUser", "getUserByAccount", "getUserByEmail", "updateUser", "deleteUser"],
+  ...["getAccount", "linkAccount", "unlinkAccount", "listAccountsByUserId", "updateAccount"],
+  ...["createSession", "getSessionAndUser", "updateSession", "deleteSession", "listSessionsByUserId"],
+  ...["createVerificationToken", "useVerificationToken"],
+  ...["createAuthenticator", "getAuthenticator", "listAuthenticatorsByUserId", "updateAuthenticatorCounter"],
+  ...["updateAuthenticator", "deleteAuthenticator"],
 ];
 
 /**
@@ -58,7 +29,7 @@ export const MISSING_METHODS: Adapter = Object.fromEntries(ADAPTER_METHODS.map((
 
 type Method = (...args: unknown[]) => unknown;
 
-export interface AdapterOptions {
+interface AdapterOptions {
   /** Milliseconds for each call; 0 for no limit. */
   readonly timeout?: number | undefined;
   /** Called once for each mistake in the adapter's results, with what to change. */
@@ -99,6 +70,8 @@ const LOOKUPS = /^(?:get\w+|deleteSession|useVerificationToken)$/;
 /** Methods for which a row that is gone is no failure: it was to be deleted, or its session has ended. */
 const ENDINGS = /^(?:deleteSession|deleteUser|unlinkAccount|updateSession)$/;
 
+const WRITES_SESSION = /^(?:create|update)Session$/;
+
 async function callMethod(
   call: AdapterCall,
   method: Method,
@@ -108,8 +81,7 @@ async function callMethod(
   try {
     const result = await method(...args);
     // Some adapters return what their query gives for no row.
-    if (result === undefined && LOOKUPS.test(name)) return null;
-    return readResult(call, result);
+    return result === undefined && LOOKUPS.test(name) ? null : readResult(call, result);
   } catch (error) {
     if (LOOKUPS.test(name) && isImpossibleKey(args, error)) return null;
     // Another request was faster, or the row was deleted elsewhere.
@@ -125,9 +97,8 @@ async function callMethod(
 }
 
 /**
- * Whether the database refused the key itself. SQL databases answer with a "data exception" (for a cookie of
- * "%00"), unstorage with a message (for ".."), and some drivers refuse `undefined` (a sign-in link without
- * its address).
+ * Whether the database refused the key itself. SQL databases answer with a "data exception" (for a cookie of "%00"),
+ * unstorage with a message (for ".."), and some drivers refuse `undefined` (a sign-in link without its address).
  */
 function isImpossibleKey([key]: readonly unknown[], error: unknown): boolean {
   if (key instanceof Object && "identifier" in key && key.identifier === undefined) return true;
@@ -137,11 +108,17 @@ function isImpossibleKey([key]: readonly unknown[], error: unknown): boolean {
     /^\[unstorage\] Invalid key/.test(message ?? "");
 }
 
+/** Cookies have whole seconds: with a fraction more, the row would outlive its cookie. */
+function inWholeSeconds(session: unknown): unknown {
+  const { expires } = session as { expires?: unknown };
+  if (!(expires instanceof Date)) return session;
+  return { ...session as object, expires: new Date(Math.floor(expires.valueOf() / 1000) * 1000) };
+}
+
 /** Its methods, its own and those of its class, bound to it. */
 function methodsOf(adapter: Adapter): [string, Method][] {
   const source = adapter as unknown as Record<string, unknown>;
-  const names = [...new Set([...Object.keys(adapter), ...ADAPTER_METHODS])];
-  return names.flatMap((name): [string, Method][] => {
+  return [...new Set([...Object.keys(adapter), ...ADAPTER_METHODS])].flatMap((name): [string, Method][] => {
     const method = source[name];
     return typeof method === "function" ? [[name, method.bind(adapter)]] : [];
   });
@@ -165,13 +142,4 @@ export function wrapMethods<A extends Adapter>(adapter: Adapter, wrappers: Wrapp
     if (copy[name] !== undefined) copy[name] = wrap(copy[name]);
   }
   return copy as Adapter;
-}
-
-const WRITES_SESSION = /^(?:create|update)Session$/;
-
-/** Cookies have whole seconds: with a fraction more, the row would outlive its cookie. */
-function inWholeSeconds(session: unknown): unknown {
-  const { expires } = session as { expires?: unknown };
-  if (!(expires instanceof Date)) return session;
-  return { ...session as object, expires: new Date(Math.floor(expires.valueOf() / 1000) * 1000) };
 }

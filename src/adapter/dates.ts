@@ -1,7 +1,4 @@
-/**
- * Reads points in time as databases return them. Some drivers and adapters return text or a number instead of
- * a Date; compared with a Date, text is never in the past.
- */
+/** Reads points in time as databases return them: compared with a Date, text is never in the past. */
 
 /** SQL and ISO 8601. Time, fraction and zone may be missing; an annotation (RFC 9557) may follow. */
 const SQL_OR_ISO = new RegExp(
@@ -64,13 +61,8 @@ function fromText(text: string): Date | undefined {
 
 /** Members that convert an object, the most exact first. Each may be missing, or throw as Temporal's `valueOf()`. */
 const CONVERSIONS = [
-  "epochMilliseconds",
-  "toDate",
-  "toJSDate",
-  "toStandardDate",
-  "valueOf",
-  "toISOString",
-  "toString",
+  ...["epochMilliseconds", "toDate", "toJSDate", "toStandardDate"],
+  ...["valueOf", "toISOString", "toString"],
 ];
 
 function fromObject(value: object): Date | undefined {

@@ -1,4 +1,4 @@
-/** The error that a failed call of the adapter is thrown as, and the one that the client is answered with. */
+/** Why a call of the adapter failed, and the errors for it: one for the log, one for the client. */
 import { errorChain, rootMessage } from "../utils/error_chain.ts";
 import { FastifyAuthError } from "../errors.ts";
 
@@ -8,27 +8,24 @@ import { FastifyAuthError } from "../errors.ts";
  * - `refused`: the database refused the query: no such table, a value too long, a constraint, a permission.
  * - `failed`: anything else.
  */
-export type FailureKind = "unanswered" | "conflict" | "refused" | "failed";
+type FailureKind = "unanswered" | "conflict" | "refused" | "failed";
 
 /** A call of the adapter failed (503). Its `cause` is what the adapter threw, without secrets. */
 export class AdapterFailure extends FastifyAuthError {
-  readonly kind: FailureKind;
   /** After a timeout: the result of the call, which goes on. */
-  readonly late?: Promise<unknown>;
+  readonly late: Promise<unknown> | undefined;
 
   /** @param details What the adapter threw; or the timeout in milliseconds, and the call that goes on. */
   constructor(
     method: string,
-    kind: FailureKind,
-    details: { cause?: Error; timeout?: number; late?: Promise<unknown> },
+    readonly kind: FailureKind,
+    { cause, timeout, late }: { cause?: Error; timeout?: number; late?: Promise<unknown> },
   ) {
-    const { cause, timeout, late } = details;
     const message = timeout === undefined
       ? LOG_MESSAGES[kind](method, rootMessage(cause))
       : `The adapter's ${method}() took over ${timeout} ms.`;
     super("FST_AUTHJS_UNAVAILABLE", message, { cause });
-    this.kind = kind;
-    if (late) this.late = late;
+    this.late = late;
   }
 }
 
@@ -46,7 +43,7 @@ const LOG_MESSAGES: Record<FailureKind, (method: string, why: string | undefined
     "apart, such as by their case.",
   refused: (method, why) =>
     `The database refused the adapter's ${method}()${because(why)} ` +
-    (why !== undefined && NO_TABLE.some((pattern) => pattern.test(why))
+    (NO_TABLE.some((pattern) => pattern.test(why ?? ""))
       ? "Create the tables of the adapter: run its migration on the database that this process uses."
       : "Compare its tables, columns and permissions with those that the adapter documents."),
   failed: (method, why) => `The adapter's ${method}() failed${because(why)}`,
@@ -87,3 +84,129 @@ const CLIENT_MESSAGES: Record<FailureKind, string> = {
     "The database refused the request. Trying again will not help: the reason is in the application's log.",
   failed: "The database failed. The reason is in the application's log.",
 };
+
+export function failureKind(error: unknown): FailureKind {
+  // The innermost error is the driver's, which says more than the ORM's around it.
+  for (const details of [...errorChain(error)].map(detailsOf).reverse()) {
+    const found = KINDS.find(([, patterns]) => matches(details, patterns));
+    if (found !== undefined) return found[0];
+  }
+  return "failed";
+}
+
+/** What Prisma, PostgREST, MikroORM's adapter, Kysely, TypeORM and Sequelize say of a row that does not exist. */
+export function isMissingRow(error: unknown): boolean {
+  return [...errorChain(error)].some((each) => matches(detailsOf(each), MISSING_ROW));
+}
+
+/** Codes of all kinds, with the HTTP status as "HTTP 503"; codes and labels of MongoDB alone; the name; the message. */
+type Details = Readonly<Record<"code" | "mongo" | "name" | "message", readonly string[]>>;
+
+type Patterns = Partial<Record<keyof Details, readonly RegExp[]>>;
+
+function detailsOf(error: object): Details {
+  const given = error as Record<string, unknown>;
+  const { name, message, errorLabels, $metadata, status, statusCode } = given;
+  const { code, extendedCode, sqlState, errorCode, errno, number } = given;
+  const { httpStatusCode } = ($metadata ?? {}) as { httpStatusCode?: unknown };
+  const codes = [code, extendedCode, sqlState, errorCode, errno, number, ...[errorLabels].flat()]
+    .filter((each) => typeof each === "string" || typeof each === "number").map(String);
+  return {
+    code: [...codes, `HTTP ${httpStatusCode ?? status ?? statusCode}`],
+    mongo: /^Mongo/.test(String(name)) ? codes : [],
+    name: [String(name ?? "")],
+    message: [String(message ?? "")],
+  };
+}
+
+function matches(details: Details, patterns: Patterns): boolean {
+  return (Object.keys(patterns) as (keyof Details)[]).some((part) =>
+    patterns[part]!.some((pattern) => details[part].some((text) => pattern.test(text)))
+  );
+}
+
+const MISSING_ROW: Patterns = {
+  code: [/^(?:P2025|PGRST116)$/],
+  name: [/^(?:EntityNotFoundError|SequelizeEmptyResultError)$/],
+  message: [/^(?:no result|Account not found)$/],
+};
+
+/** The first that matches decides. Codes are preferred, since messages change from version to version. */
+const KINDS: readonly (readonly [FailureKind, Patterns])[] = [
+  // Unique keys, before the other constraints: PostgreSQL, MySQL, SQLite, Prisma, SQL Server; ORMs; MongoDB.
+  ["conflict", {
+    code: [/^(?:23505|ER_DUP_ENTRY|SQLITE_CONSTRAINT_(?:UNIQUE|PRIMARYKEY|ROWID)|P2002)$/],
+    name: [/^(?:SequelizeUniqueConstraintError|UniqueConstraintViolationException)$/],
+    message: [
+      /\bUNIQUE constraint failed\b|^Violation of (?:UNIQUE|PRIMARY) KEY constraint/,
+      /^Cannot insert duplicate key/,
+    ],
+    mongo: [/^11000$/],
+  }],
+  // Prisma (https://www.prisma.io/docs/orm/reference/error-reference): P1 is about the connection, but for these.
+  ["refused", { code: [/^P10(?:00|03|09|1[02-6])$/] }],
+  ["unanswered", {
+    code: [
+      // Node, Deno and Bun; databases over HTTP.
+      /^E(?:CONN\w+|PIPE|TIMED?OUT|SOCKET\w*|NOTFOUND|AI_\w+|(?:HOST|NET)(?:UNREACH|DOWN))$/,
+      /^(?:UND_ERR_\w+|ConnectionRefused|ConnectionClosed|FailedToOpenSocket)$/,
+      /^HTTP (?:408|425|429|502|503|504)$/,
+      /^(?:P1\d{3}|P20(?:24|28|34|37)|P600[48])$/,
+      // MySQL and MariaDB: their SQLSTATE is a misleading one, or none of their own ("HY000").
+      /^(?:PROTOCOL_\w+|POOL_CLOSED|POOL_\w*(?:EXHAUSTED|TIMEOUT))$/,
+      /^ER_(?:\w*(?:TIMEOUT|DEADLOCK|CON_COUNT_ERROR)|TOO_MANY_USER_CONNECTIONS)$/,
+      /^ER_(?:SERVER_SHUTDOWN|QUERY_INTERRUPTED|SOCKET_\w+|CONNECTION_\w+)$/,
+      /^ER_(?:DISK_FULL|OUT_OF_RESOURCES|OUTOFMEMORY)$/,
+      // SQLSTATE (ISO 9075, and PostgreSQL's appendix A): the class is the first two characters.
+      /^(?:(?:08|40|53|57)[0-9A-Z]{3}|55P03)$/,
+      // SQLite (https://www.sqlite.org/rescode.html) and libSQL; postgres.js and PostgREST; SQL Server (tedious).
+      /^(?:SQLITE_(?:BUSY|LOCKED|INTERRUPT|PROTOCOL|FULL)|HRANA_\w+$|SERVER_ERROR$)/,
+      /^(?:CONNECT\w*_(?:CLOSED|ENDED|DESTROYED|TIMEOUT)|CONNECT_TIMEOUT|PGRST00[0-3])$/,
+      /^(?:ENOTOPEN|ECONNCLOSED|EINSTLOOKUP|1205)$/,
+    ],
+    // Other databases use the numeric codes of MongoDB for other errors.
+    mongo: [
+      /^(?:Retryable|Transient)/,
+      /^(?:6|7|24|50|64|89|91|112|189|202|262|9001|10107|11600|11602|13435|13436)$/,
+    ],
+    name: [
+      /^(?:AbortError|TimeoutError|TimedOut|NotConnected|BrokenPipe|Connection(?:Refused|Reset|Aborted))$/,
+      /^Mongo(?:Network|ServerSelection|Topology|NotConnected|WaitQueue|Pool|OperationTimeout|ServerClosed)/,
+      // Redis: ioredis and node-redis.
+      /^(?:MaxRetriesPerRequest|ClusterAllFailed|DisconnectsClient|SocketClosedUnexpectedly)Error$/,
+      /^(?:(?:Connection|Socket)Timeout|Client(?:Closed|Offline))Error$/,
+      // DynamoDB and other services of AWS.
+      /Throttl|ThroughputExceeded|RequestLimit|ServiceUnavailable|InternalServerError|NetworkingError/,
+      // Query builders and ORMs, which do not keep the driver's error.
+      /^(?:KnexTimeoutError|ConnectionException|Sequelize(?:Connection\w*|Timeout)Error)$/,
+    ],
+    // node-postgres, which has no codes for these; Redis; databases over HTTP.
+    message: [
+      /^(?:timeout exceeded when trying to connect|timeout expired|Query read timeout|Connection terminated)/,
+      /^(?:Cannot use a pool after calling end|Client has encountered a connection error)/,
+      /^(?:Connection is closed|Stream isn't writeable|Command timed out)/,
+      /^(?:LOADING|BUSY|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|NOREPLICAS|OOM) /,
+      /^(?:fetch failed|Failed to fetch|error sending request)/,
+    ],
+  }],
+  ["refused", {
+    code: [
+      /^(?:P2\d|PGRST\d|HTTP 4)\d\d$/,
+      /^(?:(?:0A|21|22|23|28|2F|38|3D|3F|42|44|54)[0-9A-Z]{3}|ER_\w+)$/,
+      /^SQLITE_(?:ERROR|PERM|READONLY|TOOBIG|CONSTRAINT|MISMATCH|MISUSE|AUTH|RANGE|NOTADB)/,
+      /^(?:ERR_SQLITE_ERROR|ELOGIN|EREQUEST)$/,
+    ],
+    mongo: [/^\d+$/],
+    name: [
+      /^(?:PrismaClientValidationError|ReplyError|ErrorReply|SimpleError|Sequelize\w+)$/,
+      /^(?:ResourceNotFound|Validation|AccessDenied|UnrecognizedClient|ConditionalCheckFailed)Exception$/,
+      /^(?:(?:Unique|ForeignKey|NotNull|Check)\w*ConstraintViolation)Exception$/,
+      /^(?:TableNotFound|InvalidFieldName|SyntaxError)Exception$/,
+    ],
+    // D1, which has the code in its message; Redis.
+    message: [
+      /\bSQLITE_(?:ERROR|CONSTRAINT|MISMATCH|TOOBIG|READONLY|AUTH)\b/,
+      /^(?:NOAUTH|WRONGPASS|NOPERM|WRONGTYPE|READONLY) /,
+    ],
+  }],
+];

@@ -1,7 +1,4 @@
-/**
- * Checks an adapter's results, with which core goes on as they are, and makes Dates of their points in time:
- * core, and the reading of sessions here, compare Dates only.
- */
+/** Checks an adapter's results, with which core goes on as they are, and makes Dates of their points in time. */
 import type { VerificationToken } from "@auth/core/adapters";
 import { lazyPattern } from "../utils/later.ts";
 import { toDate } from "./dates.ts";
@@ -16,11 +13,7 @@ export interface AdapterCall {
 type Row = Record<string, unknown>;
 
 /** Methods whose result core takes an id from: without it the session would be of no user. */
-const WRITTEN_KEYS: Readonly<Record<string, string>> = {
-  createSession: "sessionToken",
-  createUser: "id",
-  updateUser: "id",
-};
+const WRITTEN_KEYS: Row = { createSession: "sessionToken", createUser: "id", updateUser: "id" };
 
 const READERS: Readonly<Record<string, (result: Row, call: AdapterCall) => unknown>> = {
   createUser: withVerifiedDate,
@@ -45,7 +38,7 @@ const READERS: Readonly<Record<string, (result: Row, call: AdapterCall) => unkno
  * or a sign-in link counts as expired, and an address as not verified.
  */
 export function readResult(call: AdapterCall, result: unknown): unknown {
-  const key = WRITTEN_KEYS[call.name];
+  const key = WRITTEN_KEYS[call.name] as string | undefined;
   if (key !== undefined && ((isRow(result) ? result[key] : undefined) ?? undefined) === undefined) {
     throw new Error(`its result has no \`${key}\`: have it return the row as it is stored`);
   }
@@ -114,12 +107,11 @@ function withVerifiedDate(user: Row, call: AdapterCall): Row {
 }
 
 function warnOfValue({ name, warn }: AdapterCall, field: string, value: unknown, effect: string): void {
+  const given = `The adapter's ${name}() returned ${describeShape(value)} as \`${field}\``;
   warn(
     `${name} ${field}`,
-    `The adapter's ${name}() returned ${
-      describeShape(value)
-    } as \`${field}\`, which is no date: ${effect}. Have ` +
-      "the adapter return a Date, ISO 8601 text (UTC if it names no zone) or milliseconds since 1970.",
+    `${given}, which is no date: ${effect}. Have the adapter return a Date, ISO 8601 text (UTC if it names no ` +
+      "zone) or milliseconds since 1970.",
   );
 }
 

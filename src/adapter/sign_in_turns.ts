@@ -1,11 +1,9 @@
 /**
- * What sign-ins do one after the other, in this process and in those that share a store.
- *
- * A sign-in link signs in once: some adapters look it up and delete it in two steps, and each of several
- * requests at once may find it. Of first sign-ins of one user at the same time, such as in two tabs, each would
- * create the user and the account; here the second one looks up what the first has written.
+ * What sign-ins do one after the other, in this process and in those that share a store. Some adapters look a sign-in
+ * link up and delete it in two steps, so that each of several requests at once may find it. First sign-ins of one user
+ * at the same time would each create the user; here the second one looks up what the first has written.
  */
-import type { Adapter } from "@auth/core/adapters";
+import type { Adapter, AdapterAccount } from "@auth/core/adapters";
 import { LRUCache } from "lru-cache";
 import { hash, randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
@@ -25,7 +23,7 @@ const POLL_INTERVAL_MS = 40;
 
 type Lock = Pick<Store, "lock" | "unlock">;
 
-export interface TurnOptions {
+interface TurnOptions {
   readonly memory: Lock;
   readonly store: Lock | undefined;
   /** Milliseconds that a call of the adapter may take, and a turn is waited for; 0 for no limit. */
@@ -34,16 +32,14 @@ export interface TurnOptions {
 
 export class SignInTurns {
   readonly adapter: Adapter;
-
-  readonly #options: TurnOptions;
+  /** Whether no other first sign-in is under way that was waited for in vain. */
+  isAlone = true;
   readonly #limit: number;
   readonly #owner = randomUUID();
-  #isAlone = true;
   /** By the name of what keeps others waiting: the locks that are held for it. */
   readonly #held = new Map<string, Lock[]>();
 
-  constructor(adapter: Adapter, options: TurnOptions) {
-    this.#options = options;
+  constructor(adapter: Adapter, private readonly options: TurnOptions) {
     this.#limit = options.timeout || LONGEST_WAIT_MS;
     this.adapter = wrapMethods<Adapter>(adapter, {
       useVerificationToken: (use) => (link) =>
@@ -57,21 +53,17 @@ export class SignInTurns {
     });
   }
 
-  /** Whether no other first sign-in is under way that was waited for in vain. */
-  get isAlone(): boolean {
-    return this.#isAlone;
-  }
-
   /** Never rejects. */
   async end(): Promise<void> {
     await Promise.allSettled([...this.#held.keys()].map((name) => this.#leave(name)));
   }
 
   async #useLink<T>(name: string, use: () => Promise<T>): Promise<T> {
-    const { memory, store } = this.#options;
-    const isOurs = async () => await this.#enter(memory, name) && await this.#enter(store, name);
+    const { memory, store } = this.options;
     try {
-      if (await isOurs()) return await use();
+      const isOurs = await this.#enter(memory, name) &&
+        (store === undefined || await this.#enter(store, name));
+      if (isOurs) return await use();
       throw new AdapterFailure("useVerificationToken", "unanswered", { timeout: this.#limit });
     } finally {
       await this.#leave(name);
@@ -81,8 +73,8 @@ export class SignInTurns {
   /** Looks up what other first sign-ins may be about to write; they wait if there is nothing. */
   async #lookUp<T>(name: string, look: () => Promise<T>): Promise<T> {
     if (this.#held.has(name)) return await look();
-    const { memory, store } = this.#options;
-    const enter = async (lock: Lock) => await this.#enter(lock, name) || (this.#isAlone = false);
+    const { memory, store } = this.options;
+    const enter = async (lock: Lock) => await this.#enter(lock, name) || (this.isAlone = false);
     let found: T | undefined;
     try {
       await enter(memory);
@@ -96,10 +88,9 @@ export class SignInTurns {
   }
 
   /** Acquires a lock once no other sign-in holds it. Whether that was in time. */
-  async #enter(lock: Lock | undefined, name: string): Promise<boolean> {
+  async #enter(lock: Lock, name: string): Promise<boolean> {
     const held = this.#held.get(name) ?? [];
     this.#held.set(name, held);
-    if (lock === undefined) return true;
     const until = monotonicNow() + this.#limit;
     while (!await lock.lock(name, this.#owner, this.#limit + LOCK_SLACK_MS)) {
       if (monotonicNow() >= until) return false;
@@ -138,4 +129,61 @@ export function signInMemory(): Pick<Store, "get" | "set" | "lock" | "unlock"> {
     },
     unlock: (key, owner) => Promise.resolve(void (owners.get(key) === owner && owners.delete(key))),
   };
+}
+
+export type AccountId = Pick<AdapterAccount, "provider" | "providerAccountId">;
+
+/** How long a record is kept, in milliseconds. */
+const RECORD_LIFE_MS = 60 * 60_000;
+
+/** Where the text of a key is kept, and how it is sealed there. */
+type PlaceOf = (key: string) => {
+  readonly name: string;
+  seal(text: string): string;
+  open(value: string | null | undefined): string | undefined;
+};
+
+/**
+ * Users of first sign-ins that are under way. The process or the database may end between the write of a user and that
+ * of its account. So each sign-in records which user it has created for which account, under both, and the next one
+ * with that account goes on with that user.
+ */
+export class UnfinishedUsers {
+  constructor(private readonly store: Pick<Store, "get" | "set">, private readonly placeOf: PlaceOf) {}
+
+  async add(account: AccountId, userId: string): Promise<void> {
+    const key = keyOfAccount(account);
+    await this.#set(key, userId);
+    await this.#set(keyOfUser(userId), key);
+  }
+
+  /** The id of the user that was created for an account, and has none yet as far as is recorded. */
+  async find(account: AccountId): Promise<string | undefined> {
+    const key = keyOfAccount(account);
+    const userId = await this.#get(key);
+    return userId !== undefined && await this.#get(keyOfUser(userId)) === key ? userId : undefined;
+  }
+
+  /** The user is finished: an account was linked to it, or it was deleted. */
+  async delete(userId: string): Promise<void> {
+    await this.#set(keyOfUser(userId), "", 1);
+  }
+
+  async #get(key: string): Promise<string | undefined> {
+    const { name, open } = this.placeOf(key);
+    return open((await this.store.get([name]))[0]);
+  }
+
+  async #set(key: string, text: string, milliseconds = RECORD_LIFE_MS): Promise<void> {
+    const { name, seal } = this.placeOf(key);
+    await this.store.set(name, seal(text), milliseconds);
+  }
+}
+
+function keyOfAccount({ provider, providerAccountId }: AccountId): string {
+  return JSON.stringify(["account", provider, providerAccountId]);
+}
+
+function keyOfUser(userId: string): string {
+  return JSON.stringify(["user", userId]);
 }

@@ -1,9 +1,9 @@
 /**
  * Undoes what a sign-in wrote, if the sign-in fails.
  *
- * Core creates a user first and links a sign-in method afterwards. A failure in between would leave a user
- * that blocks its e-mail address: every later sign-in with that address is refused with
- * `OAuthAccountNotLinked`. Core also uses up a sign-in link before it knows whether the sign-in succeeds.
+ * Core creates a user first and links a sign-in method afterwards. A failure in between would leave a user that blocks
+ * its e-mail address: every later sign-in with it is refused with `OAuthAccountNotLinked`. Core also uses up a sign-in
+ * link before it knows whether the sign-in succeeds.
  */
 import type { Adapter, AdapterAccount, AdapterUser, VerificationToken } from "@auth/core/adapters";
 import { setTimeout } from "node:timers/promises";
@@ -11,12 +11,11 @@ import { monotonicNow } from "../utils/time.ts";
 import type { AccountListAdapter } from "./added_methods.ts";
 import { wrapMethods } from "./bind.ts";
 import { AdapterFailure, isUnanswered } from "./failure.ts";
-import type { AccountId, UnfinishedUsers } from "./unfinished_users.ts";
+import type { AccountId, UnfinishedUsers } from "./sign_in_turns.ts";
 
 interface SignInOptions {
   /** Of its provider: it says what a new user needs to be able to sign in again. */
   readonly type: string;
-  /** The users that sign-ins have created, and not finished. */
   readonly unfinished: UnfinishedUsers;
   /** Whether no other sign-in with the account is under way, as far as is known. */
   readonly isAlone: () => boolean;
@@ -36,8 +35,6 @@ export class SignInWrites {
   /** The adapter for core: it records each write, and undoes one that completes after its timeout. */
   readonly adapter: Adapter;
 
-  readonly #adapter: Adapter;
-  readonly #options: SignInOptions;
   #user: AdapterUser | undefined;
   #userRemoved = false;
   #asked: AccountId | undefined;
@@ -52,14 +49,8 @@ export class SignInWrites {
   #lacksSession = false;
   #restoreLink = () => Promise.resolve();
 
-  constructor(adapter: Adapter, options: SignInOptions) {
-    this.#adapter = adapter;
-    this.#options = options;
-    this.adapter = this.#recordWrites();
-  }
-
-  #recordWrites(): Adapter {
-    return wrapMethods<Adapter>(this.#adapter, {
+  constructor(private readonly inner: Adapter, private readonly options: SignInOptions) {
+    this.adapter = wrapMethods<Adapter>(inner, {
       createUser: (create) => async (user) => {
         this.#user = this.#left ?? await this.#leftWithoutAddress();
         if (this.#user !== undefined) return this.#user;
@@ -87,7 +78,7 @@ export class SignInWrites {
         });
         this.#accountLinked = true;
         // With a passkey there is one more to write.
-        if (this.#options.type !== "webauthn") await this.#finish({ id: account.userId });
+        if (this.options.type !== "webauthn") await this.#finish({ id: account.userId });
         return linked;
       },
       createAuthenticator: (create) => async (authenticator) => {
@@ -98,10 +89,11 @@ export class SignInWrites {
         return created;
       },
       createSession: (create) => async (session) => {
+        const { sessionToken } = session;
         this.#lacksSession = true;
-        const created = await undoIfLate(create(session), () => this.#deleteSession(session.sessionToken));
+        const created = await undoIfLate(create(session), () => this.#deleteSession(sessionToken));
         this.#lacksSession = false;
-        this.#sessionToken = session.sessionToken;
+        this.#sessionToken = sessionToken;
         return created;
       },
       useVerificationToken: (use) => async (params) => {
@@ -124,22 +116,21 @@ export class SignInWrites {
   /** A user whose address is verified can sign in by e-mail. */
   async #record({ id, emailVerified }: AdapterUser): Promise<void> {
     if (this.#asked !== undefined && !emailVerified) {
-      await this.#options.unfinished.add(this.#asked, String(id));
+      await this.options.unfinished.add(this.#asked, String(id));
     }
   }
 
   /** Whether an earlier sign-in with the account has created this user, and nothing has finished it. */
   async #isLeft({ id, emailVerified }: AdapterUser): Promise<boolean> {
-    const { unfinished, isAlone } = this.#options;
+    const { unfinished, isAlone } = this.options;
     if (emailVerified || this.#asked === undefined || !isAlone()) return false;
-    if (await unfinished.find(this.#asked) !== String(id)) return false;
-    return !await this.#hasOtherAccount(id);
+    return await unfinished.find(this.#asked) === String(id) && !await this.#hasOtherAccount(id);
   }
 
   /** The same for one that core does not look up by its address. */
   async #leftWithoutAddress(): Promise<AdapterUser | undefined> {
-    const id = this.#asked && await this.#options.unfinished.find(this.#asked);
-    const user = id === undefined ? null : await this.#adapter.getUser?.(id) ?? null;
+    const id = this.#asked && await this.options.unfinished.find(this.#asked);
+    const user = id === undefined ? null : await this.inner.getUser?.(id) ?? null;
     return user !== null && await this.#isLeft(user) ? user : undefined;
   }
 
@@ -149,7 +140,7 @@ export class SignInWrites {
     if (failed && this.#sessionToken !== undefined) await this.#deleteSession(this.#sessionToken);
     if (this.#user !== undefined) await this.#removeUser(this.#user);
     // A signed-in user was adding a passkey, which was not stored.
-    else if (this.#options.type === "webauthn" && this.#accountLinked && !this.#credentialStored) {
+    else if (this.options.type === "webauthn" && this.#accountLinked && !this.#credentialStored) {
       await this.#unlinkAccount();
     }
   }
@@ -159,12 +150,11 @@ export class SignInWrites {
     const user = this.#found;
     if (user === undefined || user.emailVerified) return;
     if (await this.#hasOtherAccount(user.id).catch(() => false)) return;
-    const { provider } = this.#asked!;
     const message =
-      `A sign-in with "${provider}" was refused, since the user ${user.id} has its e-mail address, and is ` +
-      "not linked to that account. If that user has no account at all, its first sign-in was broken off: " +
-      "its process ended, or the database failed between two writes. Then delete the user from the database.";
-    this.#options.report(new UnfinishedUserFound(message));
+      `A sign-in with "${this.#asked!.provider}" was refused, since the user ${user.id} has its ` +
+      "e-mail address, and is not linked to that account. If that user has no account at all, its first sign-in was " +
+      "broken off: its process ended, or the database failed between two writes. Then delete the user from the database.";
+    this.options.report(new UnfinishedUserFound(message));
   }
 
   /** Removes a user that this sign-in created, unless it can sign in. Never rejects. */
@@ -185,10 +175,10 @@ export class SignInWrites {
 
   /** Removes a user later, unless another sign-in has finished it, or its address was verified. */
   async #removeLeft(user: AdapterUser): Promise<void> {
-    if (await this.#options.unfinished.find(this.#asked!) !== String(user.id)) return;
+    if (await this.options.unfinished.find(this.#asked!) !== String(user.id)) return;
     // First, since some adapters say of a user that they could not read that there is none.
     if (await this.#canSignIn(user)) return await this.#finish(user);
-    const current = await this.#adapter.getUser?.(user.id) ?? null;
+    const current = await this.inner.getUser?.(user.id) ?? null;
     if (current === null || current.emailVerified || await this.#hasOtherAccount(user.id)) return;
     await this.#removeUnfinished(current);
   }
@@ -202,13 +192,12 @@ export class SignInWrites {
 
   /** Ends the record of a user, if one may have been made: sign-ins by e-mail have none. */
   async #finish({ id }: Pick<AdapterUser, "id">): Promise<void> {
-    if (this.#asked !== undefined) await this.#options.unfinished.delete(String(id));
+    if (this.#asked !== undefined) await this.options.unfinished.delete(String(id));
   }
 
   /** Whether the user has another account than the one that signs in, as far as the adapter tells. */
   async #hasOtherAccount(userId: string): Promise<boolean> {
-    const { listAccountsByUserId: list } = this.#adapter as Adapter & Partial<AccountListAdapter>;
-    const accounts = await list?.(userId) ?? [];
+    const accounts = await (this.inner as Partial<AccountListAdapter>).listAccountsByUserId?.(userId) ?? [];
     return accounts.some(({ provider, providerAccountId }) =>
       provider !== this.#asked?.provider || providerAccountId !== this.#asked.providerAccountId
     );
@@ -216,36 +205,34 @@ export class SignInWrites {
 
   /** Whether the user can sign in again: by e-mail always, otherwise with what was linked. */
   async #canSignIn(user: AdapterUser): Promise<boolean> {
-    const { type } = this.#options;
+    const { type } = this.options;
     if (type === "email") return true;
     if (type === "webauthn") {
       // The user registers again.
       if (this.#lacksSession) return false;
       if (this.#credentialStored || this.#credentialId === undefined) return this.#credentialStored;
-      return await this.#adapter.getAuthenticator!(this.#credentialId) !== null;
+      return await this.inner.getAuthenticator!(this.#credentialId) !== null;
     }
     if (this.#accountLinked || this.#account === undefined) return this.#accountLinked;
     // The call failed, but may have linked the account; so may another request.
-    const owner = await this.#adapter.getUserByAccount!(this.#account);
+    const owner = await this.inner.getUserByAccount!(this.#account);
     return owner !== null && owner.id === user.id;
   }
 
   /** Deletes a user, or replaces its address if the adapter cannot delete or the database refuses to. */
   async #deleteUser(user: AdapterUser): Promise<void> {
-    const adapter = this.#adapter;
+    const { deleteUser, getUser, updateUser } = this.inner;
     try {
-      if (!adapter.deleteUser) throw new Error("The adapter has no deleteUser().");
-      await adapter.deleteUser(user.id);
+      if (!deleteUser) throw new Error("The adapter has no deleteUser().");
+      await deleteUser(user.id);
       await this.#finish(user);
     } catch (error) {
-      if (isUnanswered(error) || !adapter.updateUser) throw error;
+      if (isUnanswered(error) || !updateUser) throw error;
       // Some adapters delete the user, and then fail because it has no accounts or sessions. Others say that
       // there is none if they could not look, so that the record stays.
-      const remaining = await adapter.getUser?.(user.id);
-      // No real address has this domain (RFC 6761 section 6.4).
-      const email = `${crypto.randomUUID()}@unfinished.invalid`;
-      if (remaining !== null) {
-        await adapter.updateUser({ id: user.id, email });
+      if (await getUser?.(user.id) !== null) {
+        // No real address has this domain (RFC 6761 section 6.4).
+        await updateUser({ id: user.id, email: `${crypto.randomUUID()}@unfinished.invalid` });
         await this.#finish(user);
       }
     }
@@ -254,13 +241,13 @@ export class SignInWrites {
 
   async #deleteSession(token: string): Promise<void> {
     const problem = "A session that no browser has could not be deleted; it ends when it expires.";
-    await this.#reportFailure(problem, () => this.#adapter.deleteSession?.(token));
+    await this.#reportFailure(problem, () => this.inner.deleteSession?.(token));
   }
 
   async #unlinkAccount(): Promise<void> {
     const account = this.#account!;
     const problem = `An account of "${account.provider}" that belongs to no user could not be unlinked.`;
-    await this.#reportFailure(problem, () => this.#adapter.unlinkAccount?.(account));
+    await this.#reportFailure(problem, () => this.inner.unlinkAccount?.(account));
   }
 
   /** Stores a used sign-in link again. Some adapters return the row without all of its columns. */
@@ -270,10 +257,12 @@ export class SignInWrites {
   ): Promise<void> {
     if (row === null || row.expires.valueOf() <= Date.now()) return;
     const { identifier = params.identifier, expires } = row;
-    const link = { identifier, token: params.token, expires };
     const problem =
       "A sign-in link was used up by a sign-in that the database broke off: another one has to be mailed.";
-    await this.#reportFailure(problem, () => this.#adapter.createVerificationToken?.(link));
+    await this.#reportFailure(
+      problem,
+      () => this.inner.createVerificationToken?.({ ...params, identifier, expires }),
+    );
   }
 
   async #reportFailure(problem: string, run: () => unknown): Promise<void> {
@@ -285,7 +274,7 @@ export class SignInWrites {
   }
 
   #report(problem: string, cause: unknown): void {
-    this.#options.report(new Error(problem, { cause }));
+    this.options.report(new Error(problem, { cause }));
   }
 }
 

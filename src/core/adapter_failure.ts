@@ -2,9 +2,8 @@
 import type { Adapter } from "@auth/core/adapters";
 import { AccountNotLinked, OAuthAccountNotLinked } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
-import { SignInTurns } from "../adapter/sign_in_turns.ts";
+import { SignInTurns, UnfinishedUsers } from "../adapter/sign_in_turns.ts";
 import { SignInWrites } from "../adapter/sign_in_writes.ts";
-import { UnfinishedUsers } from "../adapter/unfinished_users.ts";
 import { sharedStore } from "../session/ending.ts";
 import { placeOf } from "../session/sealed_value.ts";
 import { type Answer, failedAnswer } from "./answer.ts";

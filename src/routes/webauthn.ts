@@ -1,7 +1,7 @@
 /** The ceremonies of passkeys (WebAuthn): their options, and the callback with a result. */
 import type { Adapter } from "@auth/core/adapters";
 import { hash } from "node:crypto";
-import { findPasskeys } from "../adapter/passkeys.ts";
+import { findPasskeys } from "../adapter/added_methods.ts";
 import { type Answer, jsonAnswer, redirectAnswer, TURNED_AWAY } from "../core/answer.ts";
 import { callCore } from "../core/call.ts";
 import type { Checks } from "../core/checks.ts";

@@ -3,8 +3,12 @@ import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import { Buffer } from "node:buffer";
 import { fromAdapter, rowsOf } from "../../actions/account_rows.ts";
 import type { ActionAuth, ActionRequest } from "../../actions/perform.ts";
-import type { AccountListAdapter, ListedAccount } from "../../adapter/added_methods.ts";
-import { findPasskeys, type PasskeyAdapter } from "../../adapter/passkeys.ts";
+import {
+  type AccountListAdapter,
+  findPasskeys,
+  type ListedAccount,
+  type PasskeyAdapter,
+} from "../../adapter/added_methods.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { invalid } from "../../instance/arguments.ts";
 import { AAGUID } from "../../provider/webauthn/bridge.ts";

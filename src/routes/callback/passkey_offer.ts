@@ -1,6 +1,6 @@
 /** After another sign-in than with a passkey, a page offers to add one: once in thirty days. */
 import { parseCookie } from "cookie";
-import { findPasskeys } from "../../adapter/passkeys.ts";
+import { findPasskeys } from "../../adapter/added_methods.ts";
 import { cookieSettings } from "../../config/cookies.ts";
 import type { Answer } from "../../core/answer.ts";
 import type { ProviderContext, RequestContext } from "../../core/context.ts";

@@ -2,8 +2,7 @@
 import { assert, assertEquals, assertFalse, assertStringIncludes } from "@std/assert";
 import { createClient } from "@libsql/client";
 import { AdapterError } from "@auth/core/errors";
-import { failureKind, isMissingRow } from "../../../src/adapter/driver_errors.ts";
-import { AdapterFailure, unavailableError } from "../../../src/adapter/failure.ts";
+import { AdapterFailure, failureKind, isMissingRow, unavailableError } from "../../../src/adapter/failure.ts";
 
 /** An error with members, as drivers make them. */
 function thrown(members: Record<string, unknown>): Error {
