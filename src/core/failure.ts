@@ -8,7 +8,7 @@ import {
   OAuthProfileParseError,
 } from "@auth/core/errors";
 import { CallbackFailure } from "../session/read.ts";
-import { findUnavailable, unavailableProviderError } from "../provider/provider_unavailable.ts";
+import { findUnavailable, unavailableProviderError } from "../provider/provider_error.ts";
 import { errorChain } from "../utils/error_chain.ts";
 import { type Answer, failedAnswer, jsonAnswer, redirectAnswer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";

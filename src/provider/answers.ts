@@ -2,17 +2,42 @@
 import { FastifyAuthError } from "../errors.ts";
 import { redactUrl } from "../http/redact.ts";
 import { parseJson, parseJsonObject } from "../utils/decode.ts";
-import { BufferedResponse } from "./buffered_response.ts";
 import {
+  isUnavailableAnswer,
   type OAuthError,
   type ProviderError,
+  ProviderUnavailable,
   readOAuthError,
   toLoggable,
   toLogText,
 } from "./provider_error.ts";
-import { isUnavailableAnswer, ProviderUnavailable } from "./provider_unavailable.ts";
 
-export interface ProviderAnswer {
+const UTF_8 = new TextDecoder();
+
+/**
+ * A response with a body in memory, which is copied without its stream. `Response.clone()` of Node 20 shares a stream
+ * between the two: when the copy is garbage-collected, the body of the original is cancelled.
+ */
+export class BufferedResponse extends Response {
+  readonly #held: Uint8Array<ArrayBuffer> | string | null;
+
+  constructor(held: Uint8Array<ArrayBuffer> | string | null, init?: ResponseInit) {
+    super(held, init);
+    this.#held = held;
+  }
+
+  override clone(): BufferedResponse {
+    if (this.bodyUsed) throw new TypeError("The body of the response has been read already.");
+    return new BufferedResponse(this.#held, this);
+  }
+
+  /** The body as text, which can be read all the same. */
+  peek(): string {
+    return typeof this.#held === "string" ? this.#held : UTF_8.decode(this.#held ?? undefined);
+  }
+}
+
+interface ProviderAnswer {
   readonly provider: string;
   readonly response: BufferedResponse;
   readonly href: string;
@@ -29,14 +54,14 @@ export async function checkAnswer(answer: ProviderAnswer, isMetadata: boolean): 
     const isJwt = /\bjwt\b/i.test(response.headers.get("content-type") ?? "");
     return assertReadable(answer, isJwt || parseJson(response.peek()) instanceof Object);
   }
+  const error = failed(answer, oauthError);
   if (isRedirect(response) ? !isMetadata : isUnavailableAnswer(response.status, oauthError?.error)) {
-    throw failed(answer, oauthError);
+    throw error;
   }
-  const { message, cause } = described(answer, oauthError);
-  throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", message, { cause });
+  throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", error.message, { cause: error.cause });
 }
 
-export interface TokenRequest {
+interface TokenRequest {
   /** Whether a code is exchanged. What a refresh makes of a failure is in `refresh_tokens.ts`. */
   readonly isCode: boolean;
   /** Whether `token.conform` makes another response of this one. */
@@ -60,16 +85,13 @@ export async function tokenAnswer(
     const { error = String(status), ...rest } = toLoggable(oauthError, sent());
     const cause: ProviderError = { provider, status, error, ...rest };
     // For Microsoft's providers, core makes these members the options of an `Error`, which keeps only `cause`.
-    return BufferedResponse.json({ error, ...rest, cause }, { status: refused ? status : 400 });
+    return jsonResponse({ error, ...rest, cause }, refused ? status : 400);
   }
   if (isRedirect(response)) throw failed(answer);
   if (refused) {
     // A page, for example a firewall's, of which core would report only that it is not JSON.
     const challenge = headers.get("www-authenticate");
-    return BufferedResponse.json({}, {
-      status,
-      ...(challenge !== null && { headers: { "www-authenticate": challenge } }),
-    });
+    return jsonResponse({}, status, challenge === null ? {} : { "www-authenticate": challenge });
   }
   const text = response.peek();
   const body = parseJsonObject(text);
@@ -80,6 +102,11 @@ export async function tokenAnswer(
   // So some servers say that there is no refresh token or scope, which oauth4webapi takes for a wrong one.
   const members = Object.entries(body).filter(([, value]) => value !== null);
   return new BufferedResponse(JSON.stringify(Object.fromEntries(members)), { status, headers });
+}
+
+function jsonResponse(data: object, status: number, headers: Record<string, string> = {}): BufferedResponse {
+  const init = { status, headers: { "content-type": "application/json", ...headers } };
+  return new BufferedResponse(JSON.stringify(data), init);
 }
 
 function isRedirect({ status }: Response): boolean {
@@ -95,21 +122,12 @@ function assertReadable({ provider, response, href }: ProviderAnswer, isReadable
   throw new ProviderUnavailable(provider, message, { provider, status } satisfies ProviderError);
 }
 
-function failed(answer: ProviderAnswer, oauthError?: OAuthError): ProviderUnavailable {
-  const { message, cause } = described(answer, oauthError);
-  return new ProviderUnavailable(answer.provider, message, cause);
-}
-
-function described(
-  { provider, response: { status, headers }, href, sent }: ProviderAnswer,
-  oauthError: OAuthError = {},
-): { readonly message: string; readonly cause: ProviderError } {
-  const cause: ProviderError = { provider, status, ...toLoggable(oauthError, sent()) };
+function failed({ provider, response, href, sent }: ProviderAnswer, error: OAuthError = {}) {
+  const { status, headers } = response;
+  const cause: ProviderError = { provider, status, ...toLoggable(error, sent()) };
   const details = [cause.error, cause.error_description].filter((part) => part !== undefined).join(", ");
   const location = toLogText(headers.get("location"));
   const redirect = location === undefined ? "" : ` Its redirect to ${redactUrl(location)} is not followed.`;
-  return {
-    message: `"${provider}" answered ${status} at ${href}${details && ` (${details})`}.${redirect}`,
-    cause,
-  };
+  const message = `"${provider}" answered ${status} at ${href}${details && ` (${details})`}.${redirect}`;
+  return new ProviderUnavailable(provider, message, cause);
 }

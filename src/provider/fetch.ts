@@ -1,16 +1,11 @@
-/**
- * The `fetch` for requests to a provider: limited in time and size, over TLS in production, with a cache for
- * discovery documents, and with errors that core can name.
- */
+/** The `fetch` for requests to a provider: limited, with a cache for discovery documents, and errors that core can name. */
 import { LRUCache } from "lru-cache";
 import { Buffer } from "node:buffer";
-import { checkAnswer, tokenAnswer } from "./answers.ts";
-import { BufferedResponse } from "./buffered_response.ts";
+import { BufferedResponse, checkAnswer, tokenAnswer } from "./answers.ts";
 import { checkedDocument, discoveryRedirect, isDiscoveryUrl } from "./discovery.ts";
 import { FastifyAuthError, invalidProvider } from "../errors.ts";
 import { redactUrl } from "../http/redact.ts";
-import type { ProviderError } from "./provider_error.ts";
-import { ProviderUnavailable, waitForProvider } from "./provider_unavailable.ts";
+import { type ProviderError, ProviderUnavailable, waitForProvider } from "./provider_error.ts";
 import { variableOf } from "./settings.ts";
 import { discoveryUrl } from "./summary.ts";
 import { errorTypeOf, providerRequests } from "../telemetry/operations.ts";
@@ -34,9 +29,8 @@ export interface ProviderLimits {
   readonly insecure?: readonly string[];
 }
 
-export interface ConfiguredProvider {
+interface ConfiguredProvider {
   readonly issuer?: string | undefined;
-  /** Where its discovery document is, if not below the issuer. */
   readonly wellKnown?: string | undefined;
   /** The id that its factory gives, by which its environment variables are named. */
   readonly factoryId?: string;
@@ -96,8 +90,9 @@ export function limitedFetch(
       : undefined;
     if (target !== undefined) return await send(target.href, init, target, true);
     const answer = { provider, response, href, sent: () => sentParameters(url, init) };
-    if (isTokenRequest(init)) {
-      return await tokenAnswer(answer, { isCode: grantType(init) === "authorization_code", conforms });
+    const grant = grantType(init);
+    if (TOKEN_GRANTS.includes(grant)) {
+      return await tokenAnswer(answer, { isCode: grant === "authorization_code", conforms });
     }
     if (method === "GET") await checkAnswer(answer, isMetadata(url));
     return response;
@@ -114,9 +109,8 @@ export function limitedFetch(
           const setting = url === configured
             ? "`wellKnown`"
             : `\`issuer\` (or ${variableOf(factoryId, "ISSUER")})`;
-          error.message +=
-            ` That is the discovery document of its issuer: check ${setting}, and that this server ` +
-            "can reach it.";
+          error.message += ` That is the discovery document of its issuer: check ${setting}, and that this ` +
+            "server can reach it.";
         }
         throw error;
       });
@@ -127,15 +121,13 @@ export function limitedFetch(
   };
 }
 
-/** Whether this is the address of metadata of RFC 8414, section 3.1. */
+/** RFC 8414 section 3.1. */
 function isServerMetadata({ pathname }: URL): boolean {
   return pathname.startsWith("/.well-known/oauth-authorization-server");
 }
 
-/** Whether a code or a refresh token is exchanged for tokens. */
-function isTokenRequest(init: RequestInit): boolean {
-  return ["authorization_code", "refresh_token"].includes(grantType(init) ?? "");
-}
+/** The grants by which a code or a refresh token is exchanged for tokens. */
+const TOKEN_GRANTS: readonly unknown[] = ["authorization_code", "refresh_token"];
 
 function grantType({ body }: RequestInit): string | null {
   return body instanceof URLSearchParams ? body.get("grant_type") : null;
@@ -165,22 +157,19 @@ async function exchange(
   const broken = `"${provider}" broke off its answer at ${href}.`;
   const read = async () => {
     const response = await inner(input, { ...init, signal });
-    const cause: ProviderError = { provider, status: response.status };
+    const { status } = response;
+    const unusable = (message: string) =>
+      new ProviderUnavailable(provider, message, { provider, status } satisfies ProviderError);
     // Some sites answer programs with 999, which no `Response` can be made with.
-    if (response.status > 599) {
-      throw new ProviderUnavailable(provider, `"${provider}" answered ${response.status} at ${href}.`, cause);
-    }
+    if (status > 599) throw unusable(`"${provider}" answered ${status} at ${href}.`);
     const body = await readBody(response).catch((error) => {
       throw signal.aborted ? error : new ProviderUnavailable(provider, broken, error);
     });
     if (body !== undefined) return withBody(response, body);
-    const message = `"${provider}" answered at ${href} with over ${RESPONSE_LIMIT} bytes.`;
-    throw new ProviderUnavailable(provider, message, cause);
+    throw unusable(`"${provider}" answered at ${href} with over ${RESPONSE_LIMIT} bytes.`);
   };
   try {
-    return await waitForProvider(read(), {
-      provider,
-      timeout,
+    return await waitForProvider(read(), provider, timeout, {
       unreachable: `"${provider}" cannot be reached at ${href}.`,
       broken,
       late: `"${provider}" did not answer in full within ${timeout} ms at ${href}.`,
@@ -229,7 +218,6 @@ function sentParameters(url: URL, { body, headers }: RequestInit): [string, stri
   return [...url.searchParams, ...form, ["token", credentials], ["password", password]];
 }
 
-/** Sends a request that is observed. */
 function observed(
   provider: string,
   url: URL,
@@ -247,7 +235,7 @@ function observed(
 
 /** What a request is for, by what RFC 6749, 6750, 7009, 7517, 8414 and OpenID Connect Discovery have in it. */
 function endpointOf(url: URL, method: string, init: RequestInit): ProviderEndpoint {
-  if (isTokenRequest(init)) return "token";
+  if (TOKEN_GRANTS.includes(grantType(init))) return "token";
   const headers = new Headers(init.headers);
   if (method === "GET") {
     if (isDiscoveryUrl(url) || isServerMetadata(url)) return "discovery";

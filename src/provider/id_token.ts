@@ -2,7 +2,7 @@
 import { compactVerify, decodeProtectedHeader, errors } from "jose";
 import { FastifyAuthError, invalidProvider } from "../errors.ts";
 import { jwtPayload, parseJsonObject } from "../utils/decode.ts";
-import { BufferedResponse } from "./buffered_response.ts";
+import { BufferedResponse } from "./answers.ts";
 import {
   type OpenIdClient,
   PUBLIC_KEY_ALGORITHMS,
@@ -11,8 +11,7 @@ import {
   SECRET_ALGORITHMS,
   secretKey,
 } from "./openid_client.ts";
-import { toLogText } from "./provider_error.ts";
-import { ProviderUnavailable } from "./provider_unavailable.ts";
+import { ProviderUnavailable, toLogText } from "./provider_error.ts";
 import type { SigningKeys } from "./signing_keys.ts";
 
 /**

@@ -6,7 +6,7 @@ import { type Environment, prepareEmailProvider } from "./email.ts";
 import { type MailSettings, writeEmails } from "./email_message.ts";
 import type { Fetch, ProviderLimits } from "./fetch.ts";
 import { toOpenIdClient } from "./openid_client.ts";
-import { waitForProvider } from "./provider_unavailable.ts";
+import { waitForProvider } from "./provider_error.ts";
 import { applyOptions, factoryIdOf, type Settings } from "./settings.ts";
 import type { SigningKeys } from "./signing_keys.ts";
 import { completeFromUserinfo } from "./userinfo.ts";
@@ -85,9 +85,7 @@ function limitRequests(provider: Provider, limits: ProviderLimits): Provider {
 function withDeadline(part: Settings, name: string, provider: string, { timeout }: ProviderLimits): Settings {
   const own = part[name];
   if (typeof own !== "function") return part;
-  const wait = {
-    provider,
-    timeout,
+  const messages = {
     unreachable: `${name}() of "${provider}" could not reach what it asks.`,
     broken: `What ${name}() of "${provider}" asks broke off its answer.`,
     late: `"${provider}" was not done with ${name}() in ${timeout} ms.`,
@@ -95,7 +93,7 @@ function withDeadline(part: Settings, name: string, provider: string, { timeout 
   return {
     ...part,
     [name](this: unknown, ...args: unknown[]) {
-      return waitForProvider((async () => await own.apply(this, args))(), wait);
+      return waitForProvider((async () => await own.apply(this, args))(), provider, timeout, messages);
     },
   };
 }

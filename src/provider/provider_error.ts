@@ -1,9 +1,11 @@
-/** Reads the error in a provider's response, and makes it fit for a log. */
+/** The errors of providers: read from their responses and made fit for a log, and those of whom did not answer. */
 import { FastifyAuthError } from "../errors.ts";
-import type { BufferedResponse } from "./buffered_response.ts";
 import { redactText } from "../http/redact.ts";
 import { parseJsonObject } from "../utils/decode.ts";
+import { errorChain } from "../utils/error_chain.ts";
 import { lazyPattern } from "../utils/later.ts";
+import { withDeadline } from "../utils/time.ts";
+import type { BufferedResponse } from "./answers.ts";
 
 /** The error in a response (RFC 6749 sections 4.1.2.1 and 5.2, RFC 6750 section 3). */
 export interface OAuthError {
@@ -18,10 +20,7 @@ export interface ProviderError extends OAuthError {
   readonly status?: number;
 }
 
-const CODE_LENGTH = 80;
-const DESCRIPTION_LENGTH = 200;
-
-const EXAMINED_LENGTH = 4000;
+const CODE_LENGTH = 80, DESCRIPTION_LENGTH = 200, EXAMINED_LENGTH = 4000;
 
 /** Control, format and unassigned characters, and line separators, which could forge or hide parts of a log. */
 const unprintable = lazyPattern(String.raw`[\p{C}\p{Zl}\p{Zp}]+`, "gu");
@@ -51,11 +50,7 @@ export function toLoggable(
   );
 }
 
-export function toLogText(
-  value: unknown,
-  length = DESCRIPTION_LENGTH,
-  secrets: unknown = [],
-): string | undefined {
+export function toLogText(value: unknown, length = DESCRIPTION_LENGTH, secrets: unknown = []) {
   if (typeof value !== "string") return undefined;
   const line = redactText(value.slice(0, EXAMINED_LENGTH), secrets)
     .replace(unprintable(), " ")
@@ -71,9 +66,13 @@ export function toLogText(
  * only errors have, and in others: an object (Facebook, Google), or a list (Fitbit, Coinbase).
  */
 const PLAIN_CODES = ["error", "error_type", "errcode"];
-const CODES = [
-  ...PLAIN_CODES,
-  ...["error.type", "error.status", "error.code", "code", "errors.0.errorType", "errors.0.id"],
+const OBJECT_CODES = [
+  "error.type",
+  "error.status",
+  "error.code",
+  "code",
+  "errors.0.errorType",
+  "errors.0.id",
 ];
 
 /** And its description: as in RFC 6749, of Instagram, WeChat, Twitch and Notion, and of the objects and lists. */
@@ -97,17 +96,15 @@ export async function readOAuthError(response: Response): Promise<OAuthError | u
     return error === undefined ? undefined : toOAuthError(error, textAt(body, DESCRIPTIONS));
   }
   const challenge = challengeOf(response.headers.get("www-authenticate"));
-  const error = textAt(body, CODES) ?? challenge.error;
+  const error = textAt(body, [...PLAIN_CODES, ...OBJECT_CODES]) ?? challenge.error;
   const error_description = textAt(body, DESCRIPTIONS) ?? challenge.error_description;
   return error || error_description ? toOAuthError(error, error_description) : undefined;
 }
 
 /** Reads the error in the parameters of a callback URL: the same forms, and `error_code` (Facebook). */
 export function errorIn(parameters: Readonly<Record<string, unknown>>): OAuthError {
-  return toOAuthError(
-    textAt(parameters, [...PLAIN_CODES, "error_code"]),
-    textAt(parameters, DESCRIPTIONS),
-  );
+  const code = textAt(parameters, [...PLAIN_CODES, "error_code"]);
+  return toOAuthError(code, textAt(parameters, DESCRIPTIONS));
 }
 
 /** The first text, or number other than 0, at one of the paths. */
@@ -136,17 +133,14 @@ function challengeOf(header: string | null): OAuthError {
 /** Types of core's errors whose cause may be a {@linkcode ProviderError}. */
 const WITH_PROVIDER_ERROR = ["InvalidCheck", "OAuthCallbackError"];
 
-interface ErrorParts {
-  readonly type?: string;
-  readonly code?: string;
-  readonly status?: number;
-  readonly cause?: unknown;
-}
-
 /** The provider's error that caused an error, fit for a log. */
 export function providerErrorOf(errors: readonly Error[]): Partial<ProviderError> | undefined {
   for (const each of errors) {
-    const { type = "", code, status, cause } = each as ErrorParts;
+    const { type = "", code, status, cause } = each as Error & {
+      type?: string;
+      code?: string;
+      status?: number;
+    };
     const details = (cause ?? {}) as Partial<ProviderError> & { readonly cause?: ProviderError };
     const isOurs = each instanceof FastifyAuthError || WITH_PROVIDER_ERROR.includes(type);
     if (details.provider !== undefined && isOurs) return withStatus(details, details.status);
@@ -161,4 +155,89 @@ export function providerErrorOf(errors: readonly Error[]): Partial<ProviderError
 
 function withStatus(error: OAuthError, status: number | undefined): Partial<ProviderError> {
   return { ...(status !== undefined && { status }), ...toLoggable(error) };
+}
+
+/**
+ * A provider cannot be reached, takes too long, fails or answers with something else than what it is asked for. Unlike
+ * for a refusal, trying again may help, and the configuration is not at fault. The message is for the log.
+ */
+export class ProviderUnavailable extends FastifyAuthError {
+  constructor(readonly provider: string, message: string, cause?: unknown) {
+    super("FST_AUTHJS_UNAVAILABLE", message, cause === undefined ? {} : { cause });
+  }
+}
+
+/** @throws {ProviderUnavailable} if there is no connection, it breaks off, or there is no result in time. */
+export async function waitForProvider<T>(
+  work: Promise<T>,
+  provider: string,
+  timeout: number,
+  { unreachable, broken, late }: Readonly<Record<"unreachable" | "broken" | "late", string>>,
+): Promise<T> {
+  const reached = work.catch((error) => {
+    if (hasFailed(error, NO_CONNECTION)) throw new ProviderUnavailable(provider, unreachable, error);
+    throw hasFailed(error, BROKEN_CONNECTION) ? new ProviderUnavailable(provider, broken, error) : error;
+  });
+  return await withDeadline(reached, timeout, () => new ProviderUnavailable(provider, late));
+}
+
+/** The codes of Node, its `fetch` (undici) and Bun, or the name of an error without one; the messages of Deno. */
+type ConnectionFailure = Readonly<{ codes: readonly RegExp[]; message: RegExp }>;
+
+const NO_CONNECTION: ConnectionFailure = {
+  codes: [
+    /^E(?:CONNREFUSED|TIMEDOUT|NOTFOUND|AI_\w+|(?:HOST|NET)(?:UNREACH|DOWN))$/,
+    /^(?:UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/,
+  ],
+  message: /client error \(Connect\)/,
+};
+
+/** It broke off, or what came over it is not HTTP. */
+const BROKEN_CONNECTION: ConnectionFailure = {
+  codes: [
+    /^(?:ECONN(?:RESET|ABORTED)|EPIPE|UND_ERR_(?:SOCKET|HEADERS_OVERFLOW|RES_\w+))$/,
+    /^(?:HPE_\w+|HTTPParserError|Z_\w+|ConnectionClosed)$/,
+  ],
+  message: /client error \(|error reading a body|connection reset|broken pipe/i,
+};
+
+/** A certificate that is not trusted has to be looked at, whoever it is at fault. */
+const BAD_TLS = /certificate|handshake|tls/i;
+
+function hasFailed(error: unknown, { codes, message }: ConnectionFailure): boolean {
+  const chain = [...errorChain(error) as Iterable<{ code?: unknown; name?: string; message?: unknown }>];
+  return chain.some((each) =>
+    codes.some((code) => code.test(String(each.code ?? each.name))) ||
+    (message.test(String(each.message)) && !BAD_TLS.test(String(each.message)))
+  );
+}
+
+/** Errors with which a server says that it failed (RFC 6749 section 4.1.2.1). */
+const OF_SERVER: readonly unknown[] = ["server_error", "temporarily_unavailable"];
+
+/** What is wrong with a request or the client, whatever the status is (RFC 6749 section 5.2). */
+const OF_REQUEST = /^(?:invalid|unauthorized|unsupported)_/;
+
+/** Too many requests, or a proxy whose server is gone, overloaded or silent. */
+const UNAVAILABLE_STATUSES = [429, 502, 503, 504];
+
+export function isUnavailableAnswer(status: number, error: string | undefined): boolean {
+  // The code is of no use any more, whatever the status is.
+  if (error === "invalid_grant") return false;
+  if (UNAVAILABLE_STATUSES.includes(status) || OF_SERVER.includes(error)) return true;
+  return status >= 500 && !OF_REQUEST.test(error ?? "");
+}
+
+/** Finds the unavailable provider behind an error, whose causes core may have wrapped. */
+export function findUnavailable(error: unknown): ProviderUnavailable | undefined {
+  return [...errorChain(error)].find((each) => each instanceof ProviderUnavailable);
+}
+
+export function unavailableProviderError({ provider, cause }: ProviderUnavailable): FastifyAuthError {
+  const { status = 0 } = Object(cause) as { readonly status?: number };
+  const what = status >= 300 ? `answered ${status}` : status > 0 ? "gave no usable answer" : "did not answer";
+  return new FastifyAuthError(
+    "FST_AUTHJS_UNAVAILABLE",
+    `The provider "${provider}" ${what}. Try again in a moment.`,
+  );
 }

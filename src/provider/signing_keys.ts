@@ -4,8 +4,7 @@ import { LRUCache } from "lru-cache";
 import { FastifyAuthError } from "../errors.ts";
 import { parseJsonObject } from "../utils/decode.ts";
 import type { OpenIdClient } from "./openid_client.ts";
-import type { ProviderError } from "./provider_error.ts";
-import { ProviderUnavailable } from "./provider_unavailable.ts";
+import { type ProviderError, ProviderUnavailable } from "./provider_error.ts";
 
 /** The most addresses whose keys are kept: a provider for many tenants has one for each. */
 const MOST_ADDRESSES = 100;

@@ -3,7 +3,7 @@ import type { ActionAuth } from "../../actions/perform.ts";
 import { strategyOf } from "../../config/adapter_problem.ts";
 import { AuthActionError, FastifyAuthError } from "../../errors.ts";
 import { invalid } from "../../instance/arguments.ts";
-import { findUnavailable, unavailableProviderError } from "../../provider/provider_unavailable.ts";
+import { findUnavailable, unavailableProviderError } from "../../provider/provider_error.ts";
 import type { SessionRequest } from "../../types.ts";
 import { tokensInRows } from "./account_tokens.ts";
 import { EARLY_MS, isExpired } from "./provider_tokens.ts";

@@ -4,10 +4,9 @@
  */
 import { customFetch } from "@auth/core";
 import type { ProviderContext } from "../../core/context.ts";
-import { toLogText } from "../../provider/provider_error.ts";
 import type { Fetch } from "../../provider/fetch.ts";
 import type { ProviderServer } from "../../provider/summary.ts";
-import { ProviderUnavailable } from "../../provider/provider_unavailable.ts";
+import { ProviderUnavailable, toLogText } from "../../provider/provider_error.ts";
 
 /** A provider of the resolved configuration. */
 interface ResolvedProvider {

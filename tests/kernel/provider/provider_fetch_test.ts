@@ -10,7 +10,7 @@ import {
 } from "@std/assert";
 import { checkedDocument } from "../../../src/provider/discovery.ts";
 import { FastifyAuthError } from "../../../src/errors.ts";
-import { ProviderUnavailable } from "../../../src/provider/provider_unavailable.ts";
+import { ProviderUnavailable } from "../../../src/provider/provider_error.ts";
 import { type Fetch, limitedFetch } from "../../../src/provider/fetch.ts";
 
 const DEVELOPMENT = { timeout: 1000, production: false };
