@@ -10,16 +10,17 @@ import type { Handler, RequestContext } from "../core/context.ts";
 import { failureOf } from "../core/failure.ts";
 import { AuthActionError, FastifyAuthError } from "../errors.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
-import type { FastifyAuthConfig, GuardedReply, SessionRequest } from "../types.ts";
+import type { FastifyAuthConfig, GuardedReply, GuardedRequest, SessionRequest } from "../types.ts";
 import { assertObject, invalid } from "../instance/arguments.ts";
 import { assertNoLink, assertOwnRequest } from "../http/cross_site.ts";
 import { requireOrigin } from "../http/origin.ts";
 import { isPrefetch } from "../http/request.ts";
 import { keepUnstored } from "../http/reply_headers.ts";
 import { cookiesAfter } from "../http/set_cookie.ts";
-import { publishFailure, runAction } from "../routes/outcome.ts";
+import { publishFailure, runAction } from "../routes/answer_request.ts";
 import { requestContext } from "../routes/context.ts";
 import { sendAnswer } from "../routes/reply.ts";
+import { preparePage } from "../routes/send_page.ts";
 import type { SessionRead } from "../session/read.ts";
 import { setCookies } from "../session/reply.ts";
 import { RequestReads } from "../session/request_reads.ts";
@@ -180,4 +181,25 @@ function failed(what: string, { error, redirect }: Answer): FastifyAuthError {
 export function urlOf({ answer: { redirect, body }, context }: Outcome): string {
   const { url } = (body ?? {}) as { url?: unknown };
   return redirect ?? (typeof url === "string" ? url : context.origin.href);
+}
+
+/**
+ * Sends the page for a browser whose session cannot be read, since a callback failed: it offers to sign in
+ * again.
+ *
+ * @returns Whether it was sent: not if the plugin is not registered in this application.
+ */
+export async function sendUnreadableSession(
+  auth: AuthInstance,
+  request: GuardedRequest,
+  reply: GuardedReply,
+  { statusCode, ...links }: { statusCode: number; signInUrl: string; callbackUrl: string | undefined },
+): Promise<boolean> {
+  const paths = pathsIn(request.server, auth);
+  if (paths === undefined) return false;
+  const place = { auth, mountPath: paths.mount, origin: requireOrigin(request, auth.config.origin) };
+  const page = { kind: "error", error: "SessionUnreadable", ...links } as const;
+  const sent = reply as FastifyReply;
+  await sent.code(statusCode).send(await preparePage(sent, page, place));
+  return true;
 }

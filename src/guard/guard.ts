@@ -27,7 +27,7 @@ import {
 import { isPageView, isSignInPage, returnPath, signInAddress } from "./sign_in_redirect.ts";
 
 const sendUnreadableSession = later(async () =>
-  (await import("../actions/unreadable_session.ts")).sendUnreadableSession
+  (await import("../actions/perform.ts")).sendUnreadableSession
 );
 
 /** The hook that `requireSession()` makes, for `onRequest` or `preHandler`. */

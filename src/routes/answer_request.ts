@@ -1,20 +1,25 @@
-/** What a route does with a request: how it is answered, and refused. */
+/** How a request is answered, by a route or for the application, and how a route refuses one. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { text } from "node:stream/consumers";
 import { DatabaseUnavailable } from "../adapter/failure.ts";
-import { redirectAnswer } from "../core/answer.ts";
-import { errorPage } from "../core/failure.ts";
+import { type Answer, redirectAnswer } from "../core/answer.ts";
+import type { Handler, RequestContext } from "../core/context.ts";
+import { errorPage, failureOf } from "../core/failure.ts";
+import { allowedRedirect } from "../core/flow.ts";
 import { FastifyAuthError, type FastifyAuthErrorCode, TooManyRequests } from "../errors.ts";
 import { type AuthParams, receivedRequest } from "../http/auth_route.ts";
 import { originOf } from "../http/origin.ts";
 import { acceptsHtml } from "../http/request.ts";
 import { prefersJson } from "../http/preferences.ts";
 import type { PageError } from "../pages/page_error.ts";
-import { eventsOf } from "../telemetry/events.ts";
+import { eventsOf, type Publish } from "../telemetry/events.ts";
+import { authActions, errorTypeOf } from "../telemetry/operations.ts";
+import type { AuthActionOperation } from "../types.ts";
+import { askHooks } from "./admission.ts";
 import { type Mount, requestContext } from "./context.ts";
-import { publishFailure, runAction } from "./outcome.ts";
+import { keepForm, tooManyAnswer } from "./failed_form.ts";
 import { replyKind, sendAnswer, sendFailure } from "./reply.ts";
-import { sendPage } from "./send_page.ts";
+import { preparePage } from "./send_page.ts";
 import { type AuthRoute, handlerOf, isOfSignIn } from "./table.ts";
 
 interface RouteRequest {
@@ -29,8 +34,89 @@ export async function answerRequest({ route, mount, request, reply }: RouteReque
   const { action, parameters, limited } = route;
   const asked = { ...receivedRequest(request), action, parameters, limited };
   const context = requestContext(request, asked, mount);
-  const answer = await runAction(context, handlerOf(route, mount.auth)!);
-  return await sendAnswer(reply, answer, context);
+  return await sendAnswer(reply, await runAction(context, handlerOf(route, mount.auth)!), context);
+}
+
+/** Calls a handler, and those of features around it; logs and publishes what came of it. */
+export async function runAction(context: RequestContext, handle: Handler): Promise<Answer> {
+  const { action, method, provider, fromApplication, publish, auth: { hooks } } = context;
+  // The first feature is the outermost.
+  const inner = hooks.reduceRight<Handler>(
+    (inner, { onAnswer }) => onAnswer ? (context) => onAnswer(context, () => inner(context)) : inner,
+    handle,
+  );
+  // A route has asked them before it parsed the body.
+  const answered = async () => {
+    if (fromApplication) await askHooks(context);
+    return await inner(context);
+  };
+  const answer = authActions.isObserved ? await observe(context, answered) : await answered();
+  const { error, redirect, events = {}, isReported } = answer;
+  if (error === undefined) {
+    if (isReported) return answer;
+    for (const [name, details] of Object.entries(events)) publish?.(name as never, details as never);
+    return answer;
+  }
+  // An error of this package that leads to no page is thrown on a route, and published then. The application
+  // gets every one of them.
+  const isThrown = error instanceof FastifyAuthError && (fromApplication || redirect === undefined);
+  const isSignIn = isOfSignIn({ action, provider: provider !== undefined }, method);
+  if (!isReported && !isThrown) context.logger.error(error);
+  if (!isReported && isSignIn && (fromApplication || !isThrown)) publishFailure(publish, error);
+  return await keepCallbackUrl(keepForm(answer, context), context);
+}
+
+/**
+ * The answer, with the callback URL in the address of the sign-in page: core leaves it out, so that the next
+ * attempt, with the right password, would end on the front page.
+ */
+async function keepCallbackUrl(answer: Answer, context: RequestContext): Promise<Answer> {
+  const { provider, callbackUrl, origin } = context;
+  const { redirect } = answer;
+  if (redirect === undefined || provider === undefined || callbackUrl === undefined) return answer;
+  const page = new URL(redirect, origin.href);
+  if (page.pathname !== new URL(errorPage("signIn", {}, context)).pathname) return answer;
+  // Core has called the `redirect` callback with the same arguments, and logged what it threw.
+  const url = await allowedRedirect(callbackUrl, context).catch(() => undefined);
+  if (!url) return answer;
+  page.searchParams.set("callbackUrl", url);
+  return { ...answer, redirect: page.href };
+}
+
+export function publishFailure(publish: Publish | undefined, error: Error): void {
+  if (publish === undefined) return;
+  const isOurs = error instanceof FastifyAuthError;
+  publish("fastify-authjs:sign-in-failure", {
+    reason: errorTypeOf(error),
+    status: (isOurs ? error.statusCode : undefined) ?? failureOf(error).status,
+    code: isOurs ? undefined : failureOf(error).code,
+  });
+}
+
+function observe(context: RequestContext, answer: () => Promise<Answer>): Promise<Answer> {
+  const { request, action, method, provider, mountPath, fromApplication } = context;
+  // A GET of signing in or out only shows a page, and a POST to the session updates it.
+  const isPage = (action === "signin" || action === "signout") && method === "GET";
+  const name = action === "session" && method === "POST" ? "update" : action;
+  const message = {
+    action: isPage ? `${action}-page` : name,
+    ...(provider && { provider: provider.id, providerType: provider.type }),
+    requestId: request.id,
+    mountPath,
+    fromApplication,
+  };
+  return authActions.trace(message, answer, {
+    end: ({ error, events: { "fastify-authjs:sign-in-failure": refusal } = {} }) => {
+      if (error !== undefined) return failed(error);
+      return refusal === undefined ? {} : { errorType: refusal.reason, status: refusal.status };
+    },
+    failure: (error) => failed(error as Error),
+  });
+}
+
+function failed(error: Error): Pick<AuthActionOperation, "errorType" | "status"> {
+  const { statusCode = failureOf(error).status } = error as { statusCode?: number };
+  return { errorType: errorTypeOf(error), status: statusCode };
 }
 
 /**
@@ -69,7 +155,7 @@ const PAGE_ERRORS: Partial<Record<FastifyAuthErrorCode, PageError>> = {
  *
  * @throws The error, if there is no page for it.
  */
-export function sendFailedPage(
+export async function sendFailedPage(
   { auth, mountPath }: Mount,
   error: Error,
   request: FastifyRequest,
@@ -79,15 +165,14 @@ export function sendFailedPage(
   const origin = originOf(request, config.origin);
   if (!(error instanceof FastifyAuthError) || origin === undefined || !wantsPage(request)) throw error;
   const { code, statusCode = 500 } = error;
-  const shown = error instanceof DatabaseUnavailable && !error.temporary
-    ? "Configuration"
-    : PAGE_ERRORS[code];
+  const isLasting = error instanceof DatabaseUnavailable && !error.temporary;
+  const shown = isLasting ? "Configuration" : PAGE_ERRORS[code];
   if (shown === undefined || config.core.pages?.error) throw error;
   // As Fastify's own error handler.
   request.log[statusCode >= 500 ? "error" : "info"]({ req: request, res: reply, err: error }, error.message);
   const wait = error instanceof TooManyRequests ? error.wait : undefined;
   const page = { kind: "error", error: shown, wait } as const;
-  return sendPage(reply.code(statusCode), page, { auth, mountPath, origin });
+  return reply.code(statusCode).send(await preparePage(reply, page, { auth, mountPath, origin }));
 }
 
 /** Whether a browser navigates, by a link or with a form. */
@@ -98,8 +183,8 @@ function wantsPage({ method, headers }: FastifyRequest): boolean {
 }
 
 /**
- * Answers a request that is one too many: a script as other failures are sent to it, a browser with a page, that
- * of the application if it has one.
+ * Answers a request that is one too many: a script as other failures are sent to it, a browser with a page,
+ * that of the application if it has one.
  *
  * @throws {TooManyRequests} For every other client: the application's error handler answers it.
  */
@@ -110,7 +195,6 @@ async function sendTooManyRequests(
   reply.headers(error.headers);
   if (!isOfSignIn(route, request.method)) return sendFailure(reply, error);
   const received = receivedRequest(request);
-  const { action } = route;
   const isBrowser = replyKind(received.headers) === "redirect";
   if (isBrowser && !wantsPage(request)) throw error;
   const { error: errorUrl, signIn } = mount.auth.config.core.pages ?? {};
@@ -120,13 +204,9 @@ async function sendTooManyRequests(
     return await sendFailedPage(mount, error, request, reply);
   }
   const body = received.body ?? (isOurs ? await unreadForm(request) : undefined);
-  const context = requestContext(request, { ...received, body, action }, mount);
+  const context = requestContext(request, { ...received, body, action: route.action }, mount);
   context.logger.error(error);
-  if (isOurs) {
-    // The sign-in page, with the form as it was sent.
-    const { tooManyAnswer } = await import("./failed_form.ts");
-    return await sendAnswer(reply, await tooManyAnswer(context, error.wait), context);
-  }
+  if (isOurs) return await sendAnswer(reply, await tooManyAnswer(context, error.wait), context);
   const page = errorPage(isBrowser ? "error" : "signIn", { error: error.type }, context);
   return await sendAnswer(reply, { ...redirectAnswer(page), error }, context);
 }

@@ -1,18 +1,23 @@
 /**
- * A form that failed, or a sign-in that came back too late: the page that says so shows the form again, with what was
- * typed to say who signs in. The redirect to the page carries that in a cookie, since addresses are logged.
+ * A form that failed, or a callback that came too late: the page that says so shows the form again, with what
+ * was typed to say who signs in. A cookie carries that to the page, since addresses are logged.
  */
+import { Verification } from "@auth/core/errors";
 import { parseCookie } from "cookie";
 import { cookieSettings } from "../config/cookies.ts";
 import { type Answer, pageAnswer } from "../core/answer.ts";
 import type { ProviderContext, RequestContext } from "../core/context.ts";
 import { failureOf } from "../core/failure.ts";
-import { flowOf } from "../core/flow.ts";
+import { callbackUrlOf, flowOf } from "../core/flow.ts";
 import { removalOf, type SetCookie } from "../http/set_cookie.ts";
 import { isIdentifier } from "../pages/labels.ts";
+import type { FailureCode } from "../pages/page_error.ts";
+import { PasskeyExpired } from "../provider/webauthn/errors.ts";
 import { parseJsonObject } from "../utils/decode.ts";
+import { errorChain } from "../utils/error_chain.ts";
 import { codeIn } from "./callback/email_code.ts";
 import { replyKind } from "./reply.ts";
+import { readSignedIn } from "./session_change.ts";
 
 /** What the page is shown with. */
 interface FailedForm {
@@ -32,27 +37,22 @@ const MAX_AGE = 300;
 /** An address of a mail is no longer (RFC 5321 section 4.5.3.1). */
 const LONGEST_IDENTIFIER = 320;
 
+/** Characters of the query of "Confirm it's you". */
+const LONGEST_STEP_UP = 1000;
+
 /** The answer to a form that failed, with the cookie for the page that it leads to. */
 export function keepForm(answer: Answer, context: RequestContext): Answer {
-  const { error, redirect } = answer;
-  const { config, method, fromApplication } = context;
-  const isShown = redirect !== undefined && method === "POST" && !fromApplication &&
-    config.core.pages?.signIn === undefined && replyKind(context.headers) === "redirect";
-  const isKept = answer.cookies.some(({ name }) => name === cookieOf(context).name);
-  const form = error !== undefined && isShown && !isKept && codeIn(context) === undefined
-    ? formOf(context)
-    : {};
+  const { error, redirect, cookies } = answer;
+  const { config, method, fromApplication, headers } = context;
+  if (error === undefined || redirect === undefined || method !== "POST" || fromApplication) return answer;
+  if (config.core.pages?.signIn !== undefined || replyKind(headers) !== "redirect") return answer;
+  if (codeIn(context) !== undefined || cookies.some(({ name }) => name === cookieOf(context).name)) {
+    return answer;
+  }
+  const form = formOf(context);
   if (form.failed === undefined) return answer;
-  const seconds = Number(failureOf(error!).retryAfter);
-  const ends = seconds > 0 ? Date.now() + seconds * 1000 : undefined;
-  return keep({ ...form, ends }, answer, context);
-}
-
-/** The answer to a sign-in that came back too late, whose form is to be on the error page. */
-export function keepAgain(answer: Answer, context: ProviderContext, address: string | undefined): Answer {
-  if (context.config.core.pages?.error !== undefined) return answer;
-  const identifier = address?.slice(0, LONGEST_IDENTIFIER);
-  return keep({ failed: context.provider.id, identifier, again: true }, answer, context);
+  const seconds = Number(failureOf(error).retryAfter);
+  return keep({ ...form, ends: seconds > 0 ? Date.now() + seconds * 1000 : undefined }, answer, context);
 }
 
 function keep(form: object, answer: Answer, context: RequestContext): Answer {
@@ -64,7 +64,7 @@ function keep(form: object, answer: Answer, context: RequestContext): Answer {
 /**
  * The form to show, if there is one, and the removal of its cookie.
  *
- * @param again Whether only that of a sign-in which came back too late is.
+ * @param again Whether only that of a callback which came too late is.
  */
 export function keptForm(
   context: RequestContext,
@@ -77,45 +77,89 @@ export function keptForm(
   const wait = typeof ends === "number" ? Math.ceil((ends - Date.now()) / 1000) : 0;
   return {
     form: {
-      failed: typeof failed === "string" ? failed : undefined,
-      identifier: typeof identifier === "string" ? identifier : undefined,
+      failed: textOf(failed),
+      identifier: textOf(identifier),
       rememberMe: rememberMe === "false" ? rememberMe : undefined,
-      asked: typeof asked === "string" ? asked : undefined,
+      asked: textOf(asked),
       wait: wait > 0 ? wait : undefined,
     },
     cookies: [removalOf(name, options)],
   };
 }
 
+function textOf(value: unknown, longest?: number): string | undefined {
+  return typeof value === "string" ? value.slice(0, longest) : undefined;
+}
+
 /** The sign-in page for a form that was sent too often. */
 export async function tooManyAnswer(context: RequestContext, wait: number): Promise<Answer> {
-  const { csrfToken, callbackUrl, cookies } = await flowOf(context);
+  const { cookies, ...flow } = await flowOf(context);
   const { providers } = context.config.pages;
   const form = { failed: context.provider?.id, ...formOf(context), wait };
-  const error = "TooManyRequests";
   return {
-    ...pageAnswer({ kind: "signIn", providers, csrfToken, callbackUrl, error, ...form }, 429),
+    ...pageAnswer({ kind: "signIn", providers, ...flow, error: "TooManyRequests", ...form }, 429),
     cookies,
   };
 }
 
-/** Characters of the query of "Confirm it's you". */
-const LONGEST_STEP_UP = 1000;
-
 /** What the form of a password or of a mail was sent with. */
-function formOf({ config, provider, body }: RequestContext): FailedForm {
+function formOf({ config, provider, body = {} }: RequestContext): FailedForm {
   const view = config.pages.providers.find(({ id }) => id === provider?.id);
   if (view?.type !== "credentials" && view?.type !== "email") return {};
   const field = view.fields.find(isIdentifier);
-  const sent = field && body?.[field.name];
-  const identifier = typeof sent === "string" ? sent.slice(0, LONGEST_IDENTIFIER) : undefined;
-  const { rememberMe, asked } = body ?? {};
   return {
     failed: view.id,
-    identifier,
-    rememberMe: rememberMe === "false" ? rememberMe : undefined,
-    asked: typeof asked === "string" ? asked.slice(0, LONGEST_STEP_UP) : undefined,
+    identifier: field && textOf(body[field.name], LONGEST_IDENTIFIER),
+    rememberMe: body.rememberMe === "false" ? "false" : undefined,
+    asked: textOf(body.asked, LONGEST_STEP_UP),
   };
+}
+
+/**
+ * The answer of a callback. If it came too late, or once more, and its user is signed in, it leads on to
+ * where the sign-in was to lead; otherwise the error page begins the sign-in again. What reads JSON gets the
+ * error.
+ *
+ * @param address What a link was mailed to.
+ */
+export async function leadOn(answer: Answer, context: ProviderContext, address?: string): Promise<Answer> {
+  const { headers, logger, origin, mountPath, provider, settings, config } = context;
+  const { name, options } = settings.callbackUrlCookie;
+  const { error } = answer;
+  if (error === undefined || replyKind(headers) !== "redirect") return answer;
+  const isLate = error instanceof Verification || error instanceof PasskeyExpired ||
+    failureOf(error).code === "sign_in_expired" satisfies FailureCode;
+  if (!isLate && !isRefusedCode(error)) return answer;
+  try {
+    // In a query only that of a mailed link is ours.
+    const { query = "" } = provider.type === "email" ? context : {};
+    const { callbackUrl: value } = await callbackUrlOf({ ...context, query });
+    if (isLate && await readSignedIn(context) !== undefined) {
+      // That of a callback would lead here again.
+      const isCallback = value.startsWith(`${origin.href}${mountPath}/callback/`);
+      return { ...answer, redirect: isCallback ? origin.href : value };
+    }
+    const isNew = value !== (parseCookie(headers.cookie ?? "")[name] ?? origin.href);
+    const leading = isNew ? { ...answer, cookies: [...answer.cookies, { name, value, options }] } : answer;
+    if (config.core.pages?.error !== undefined) return leading;
+    return keep(
+      { failed: provider.id, identifier: textOf(address, LONGEST_IDENTIFIER), again: true },
+      leading,
+      context,
+    );
+  } catch (failure) {
+    // The `redirect` callback failed, or the adapter.
+    logger.error(failure as Error);
+    return answer;
+  }
+}
+
+/**
+ * Whether the token endpoint refused the code (RFC 6749 section 5.2): it is used up, such as by another
+ * request with the same callback, or has expired, or belongs to another browser.
+ */
+function isRefusedCode(error: Error): boolean {
+  return [...errorChain(error)].some((each) => (each as { error?: unknown }).error === "invalid_grant");
 }
 
 function cookieOf({ config, origin }: RequestContext) {

@@ -1,60 +1,84 @@
 /**
- * The pages: sign-in, sign-out, error and verify-request. If the configuration names one of the
- * application's own, core redirects there.
+ * The pages: sign-in, sign-out, error and verify-request, or a redirect to the application's own; and what
+ * clients read to show theirs: the CSRF token and the list of the providers.
  */
 import { type BuiltInPage, ownPageProblem } from "../config/mount_path.ts";
-import { type Answer, pageAnswer, redirectAnswer } from "../core/answer.ts";
+import { type Answer, jsonAnswer, pageAnswer, redirectAnswer } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
-import type { SignedIn } from "../session/open.ts";
 import { errorAnswer } from "../core/failure.ts";
-import { callbackUrlOf, type Flow, flowOf } from "../core/flow.ts";
+import { callbackUrlOf, flowOf } from "../core/flow.ts";
 import { CODE_ERRORS, errorForCode, isQueryError, type PageError } from "../pages/page_error.ts";
 import type { Page } from "../pages/types.ts";
+import type { SignedIn } from "../session/open.ts";
 import { mailWithCode } from "./callback/email_code.ts";
-import { isOffer } from "./callback/passkey_offer.ts";
 import { keptForm } from "./failed_form.ts";
 import { STEP_UP_PARAMETERS } from "./query.ts";
 import { readSignedIn, withoutEndedSession } from "./session_change.ts";
 
+/** Core's, beside the `Cache-Control` that all auth replies have: for caches that do not know that. */
+export const UNCACHED = { expires: "0", pragma: "no-cache" };
+
+/** `GET <prefix>/csrf`: the token that the browser has, or a new one. */
+export async function csrfAnswer(context: RequestContext): Promise<Answer> {
+  try {
+    const { csrfToken, cookies } = await flowOf(context);
+    if (csrfToken === undefined) {
+      context.logger.warn("csrf-disabled");
+      return { status: 404, headers: {}, cookies };
+    }
+    const { headers, ...answer } = jsonAnswer({ csrfToken });
+    const uncached = { ...UNCACHED, "cache-control": "private, no-cache, no-store" };
+    return { ...answer, headers: { ...headers, ...uncached }, cookies };
+  } catch (error) {
+    return errorAnswer(error as Error, context);
+  }
+}
+
+/** `GET <prefix>/providers`: the list of the providers, with their addresses. */
+export function handleProviders({ config, origin, mountPath }: RequestContext): Promise<Answer> {
+  const base = `${origin.href}${mountPath}`;
+  const list = [...config.providers.values()].map(({ id, name, type }) => {
+    return [id, { id, name, type, signinUrl: `${base}/signin/${id}`, callbackUrl: `${base}/callback/${id}` }];
+  });
+  return Promise.resolve(jsonAnswer(Object.fromEntries(list)));
+}
+
 /**
- * Answers with the sign-in page. A user who is signed in gets one to go on, or, if a guard asks for it, to sign in
- * once more.
+ * Answers with the sign-in page. A user who is signed in gets one to go on, or, if a guard asks for it, to
+ * sign in once more; or to add a passkey, which a callback offers.
  */
 export async function handleSignInPage(context: RequestContext): Promise<Answer> {
   const { form: { asked, ...form }, cookies } = keptForm(context);
-  const error = new URLSearchParams(context.query).get("error");
-  const query = new URLSearchParams(asked ?? context.query);
+  const { config: { pages: { providers, passkeyOffer } }, mountPath } = context;
+  const sent = new URLSearchParams(context.query);
+  const error = sent.get("error");
+  const query = asked === undefined ? sent : new URLSearchParams(asked);
   const asksAnew = query.get("prompt") === "login";
   const user = error === null || asksAnew ? await userOf(context) : undefined;
-  const stepsUp = user !== undefined && asksAnew;
+  const name = user?.name ?? user?.email ?? undefined;
   const marks = Object.assign({}, ...context.auth.hooks.map((hooks) => hooks.onSignInPage?.(context)));
+  const offered = passkeyOffer && sent.get("offer") === "passkey"
+    ? providers.find(({ type }) => type === "webauthn")
+    : undefined;
   const answer = await answerWithPage("signIn", context, ({ csrfToken, callbackUrl }) => {
-    const name = user?.name ?? user?.email ?? undefined;
-    const passkeys = providersOf(context, undefined).find(({ type }) => type === "webauthn");
-    if (user !== undefined && passkeys !== undefined && isOffer(context)) {
-      return { kind: "addPasskey", provider: passkeys, csrfToken, callbackUrl };
+    const shared = { csrfToken, callbackUrl, name };
+    if (user && offered) return { kind: "addPasskey", provider: offered, csrfToken, callbackUrl };
+    if (user && !asksAnew) {
+      return { kind: "signedIn", ...shared, returnUrl: withQuery(`${mountPath}/signin`, { callbackUrl }) };
     }
-    if (user !== undefined && !stepsUp) {
-      const returnUrl = withQuery(
-        `${context.mountPath}/signin`,
-        callbackUrl === undefined ? {} : { callbackUrl },
-      );
-      return { kind: "signedIn", csrfToken, callbackUrl, returnUrl, name };
-    }
+    const isShown = isQueryError(error) && (!user || asked !== undefined);
+    const page = { ...shared, error: isShown ? error : undefined, ...form, ...marks };
+    const email = query.get("email") ?? undefined;
+    if (!user) return { kind: "signIn", providers, email, ...page };
+    // Those that count.
+    const ways = query.get("ways")?.split(" ");
     return {
-      kind: stepsUp ? "stepUp" : "signIn",
-      providers: providersOf(context, stepsUp ? query : undefined),
-      csrfToken,
-      callbackUrl,
-      error: isQueryError(error) && (!stepsUp || asked !== undefined) ? error : undefined,
-      email: query.get("email") ?? (stepsUp ? user.email : undefined) ?? undefined,
-      ...(stepsUp && {
-        name,
-        authorization: only(STEP_UP_PARAMETERS, query),
-        asked: only([...STEP_UP_PARAMETERS, "ways"], query),
-      }),
-      ...form,
-      ...marks,
+      kind: "stepUp",
+      providers: ways === undefined ? providers : providers.filter(({ id }) => ways.includes(id)),
+      email: email ?? user.email ?? undefined,
+      authorization: only(STEP_UP_PARAMETERS, query),
+      asked: only([...STEP_UP_PARAMETERS, "ways"], query),
+      ...page,
     };
   });
   return { ...answer, cookies: [...answer.cookies, ...cookies] };
@@ -64,13 +88,6 @@ export async function handleSignInPage(context: RequestContext): Promise<Answer>
 async function userOf(context: RequestContext): Promise<SignedIn | undefined> {
   if (context.held.token === "") return undefined;
   return await withoutEndedSession(context).then(readSignedIn).catch(() => undefined);
-}
-
-/** The providers to choose from; to step up, those that count. */
-function providersOf({ config }: RequestContext, query: URLSearchParams | undefined) {
-  const { providers } = config.pages;
-  const ids = query?.get("ways")?.split(" ");
-  return ids === undefined ? providers : providers.filter(({ id }) => ids.includes(id));
 }
 
 function only(names: readonly string[], query: URLSearchParams): string {
@@ -96,12 +113,12 @@ export function handleVerifyRequestPage(context: RequestContext): Promise<Answer
   const named = new URLSearchParams(context.query).get("error");
   const error = CODE_ERRORS.find((each) => each === named);
   const mailed = error === "EmailCodeSpent" ? undefined : mailWithCode(context);
-  return answerWithPage("verifyRequest", context, ({ csrfToken }) => ({
-    kind: "verifyRequest",
-    error,
-    csrfToken,
-    action: mailed && `${context.mountPath}/callback/${mailed.provider}`,
-  }));
+  const action = mailed && `${context.mountPath}/callback/${mailed.provider}`;
+  return answerWithPage(
+    "verifyRequest",
+    context,
+    ({ csrfToken }) => ({ kind: "verifyRequest", error, csrfToken, action }),
+  );
 }
 
 /** The statuses of core's error page, but for its 500: showing the page is no server error. */
@@ -116,18 +133,17 @@ export async function handleErrorPage(context: RequestContext): Promise<Answer> 
   const again = context.config.pages.providers.find(({ id }) => id === failed);
   // Another request with the same callback has signed in.
   const isDone = again !== undefined && await userOf(context) !== undefined;
-  const page = ({ csrfToken, callbackUrl }: PageFlow): Page => ({
-    kind: "error",
-    error,
-    callbackUrl,
-    ...(again && { again, failed, csrfToken, email: identifier }),
-  });
   const answer = isDone
     ? await callbackUrlOf(context).then(
       ({ callbackUrl }) => redirectAnswer(callbackUrl),
       (error) => errorAnswer(error, context),
     )
-    : await answerWithPage("error", context, page, { status: STATUSES[error] ?? 200 });
+    : await answerWithPage("error", context, ({ csrfToken, callbackUrl }) => ({
+      kind: "error",
+      error,
+      callbackUrl,
+      ...(again && { again, failed, csrfToken, email: identifier }),
+    }), STATUSES[error]);
   return { ...answer, cookies: [...answer.cookies, ...cookies] };
 }
 
@@ -135,30 +151,33 @@ export async function handleErrorPage(context: RequestContext): Promise<Answer> 
  * Whether the application has a page of this name. If the origin follows the request, only now can a URL
  * be told from that of the built-in page.
  */
-function hasOwnPage(
-  name: BuiltInPage,
-  { config: { core: { pages } }, mountPath, origin, warnOnce }: RequestContext,
-): boolean {
+function hasOwnPage(name: BuiltInPage, { config, mountPath, origin, warnOnce }: RequestContext): boolean {
+  const { pages } = config.core;
   if (!pages?.[name]) return false;
   const problem = ownPageProblem(pages, name, mountPath, origin);
-  if (problem === undefined) return true;
-  warnOnce(`own page ${name}`, problem, "FST_AUTHJS_WARN_PAGE");
-  return false;
+  if (problem !== undefined) warnOnce(`own page ${name}`, problem, "FST_AUTHJS_WARN_PAGE");
+  return problem === undefined;
 }
+
+/** A page with a longer query has no menu: each link repeats it. */
+const LONGEST_QUERY = 1000;
 
 /** Answers with the application's page of this name, else with ours. */
 async function answerWithPage(
   name: BuiltInPage,
   context: RequestContext,
-  page: (flow: PageFlow) => Page,
-  { status = 200 }: { status?: number } = {},
+  page: (flow: { csrfToken: string | undefined; callbackUrl: string | undefined }) => Page,
+  status = 200,
 ): Promise<Answer> {
   try {
-    const flow = await flowOf(context);
-    const { callbackUrl, cookies } = flow;
-    if (hasOwnPage(name, context)) return { ...redirectAnswer(addressOfOwn(name, flow, context)), cookies };
-    const shown = { ...flow, callbackUrl: isAddress(callbackUrl) ? callbackUrl : undefined };
-    return { ...pageAnswer({ ...page(shown), menuQuery: menuQuery(context.query) }, status), cookies };
+    const { csrfToken, callbackUrl, cookies } = await flowOf(context);
+    if (hasOwnPage(name, context)) return { ...redirectAnswer(ownPage(name, callbackUrl, context)), cookies };
+    const isAddress = /^(?:\/(?!\/)|https?:\/\/)/i.test(callbackUrl);
+    const shown = page({ csrfToken, callbackUrl: isAddress ? callbackUrl : undefined });
+    const { query } = context;
+    // What a link to the page in another language has before that.
+    const menuQuery = query.length > LONGEST_QUERY ? undefined : query === "" ? "?" : `?${query}&`;
+    return { ...pageAnswer({ ...shown, menuQuery }, status), cookies };
   } catch (thrown) {
     const error = thrown as Error;
     // The answer to an error leads to the error page, and would do so again.
@@ -168,38 +187,16 @@ async function answerWithPage(
   }
 }
 
-/** A page with a longer query has no menu: each link repeats it. */
-const LONGEST_QUERY = 1000;
-
-/** What a link to the page in another language has before that. */
-function menuQuery(query: string): string | undefined {
-  if (query.length > LONGEST_QUERY) return undefined;
-  return query === "" ? "?" : `?${query}&`;
-}
-
-/** What forms need to continue the flow. */
-type PageFlow = Pick<Flow, "csrfToken"> & { readonly callbackUrl: string | undefined };
-
-function isAddress(url: string): boolean {
-  return /^(?:\/(?!\/)|https?:\/\/)/i.test(url);
-}
-
 /** The address of the application's page, with the parameters that core gives it. */
-function addressOfOwn(name: BuiltInPage, { callbackUrl }: Flow, { config, query }: RequestContext): string {
+function ownPage(name: BuiltInPage, callbackUrl: string, { config, query }: RequestContext): string {
   const page = config.core.pages![name]!;
   const error = new URLSearchParams(query).get("error");
-  switch (name) {
-    case "signIn":
-      return withQuery(page, { callbackUrl, ...(error && { error }) });
-    case "error":
-      return withQuery(page, { error: String(error) });
-    case "verifyRequest":
-      return query === "" ? page : `${page}?${query}`;
-    default:
-      return page;
-  }
+  if (name === "signIn") return withQuery(page, { callbackUrl, error: error || undefined });
+  if (name === "error") return withQuery(page, { error: String(error) });
+  return name === "verifyRequest" && query ? `${page}?${query}` : page;
 }
 
-function withQuery(page: string, parameters: Record<string, string>): string {
-  return `${page}${page.includes("?") ? "&" : "?"}${new URLSearchParams(parameters)}`;
+function withQuery(page: string, parameters: Record<string, string | undefined>): string {
+  const given = Object.entries(parameters).filter((each): each is [string, string] => each[1] !== undefined);
+  return `${page}${page.includes("?") ? "&" : "?"}${new URLSearchParams(given)}`;
 }

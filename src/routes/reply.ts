@@ -4,18 +4,19 @@ import type { Answer } from "../core/answer.ts";
 import type { RequestContext } from "../core/context.ts";
 import { failureOf } from "../core/failure.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { prefersJson } from "../http/preferences.ts";
-import { toSetCookieLine } from "../http/set_cookie.ts";
+import { isAuthRoute } from "../http/auth_route.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
+import { acceptsHtml } from "../http/request.ts";
+import { prefersJson } from "../http/preferences.ts";
+import { headerText, LATE_PAYLOAD, type LateReply, onHeaders } from "../http/reply_headers.ts";
+import { toSetCookieLine } from "../http/set_cookie.ts";
 import type { Page } from "../pages/types.ts";
-import { leadsFormElsewhere, sendFormRedirect } from "./form_redirect.ts";
-import { sendPage } from "./send_page.ts";
+import { preparePage } from "./send_page.ts";
 
 /**
  * Sends an answer. A script gets a redirect as JSON, and an error with its status if it asks for that.
  *
- * @throws {FastifyAuthError} The error of the answer, if it is one and there is no redirect, for the
- * application's error handler.
+ * @throws {FastifyAuthError} The error of an answer without a redirect, for the application's error handler.
  */
 export async function sendAnswer(
   reply: FastifyReply,
@@ -23,13 +24,21 @@ export async function sendAnswer(
   context: RequestContext,
 ): Promise<FastifyReply> {
   for (const cookie of cookies) reply.header("set-cookie", toSetCookieLine(cookie));
-  if (error instanceof FastifyAuthError && redirect === undefined) throw error;
-  if (redirect !== undefined) return await sendRedirect(reply, redirect, context, error);
+  const kind = replyKind(context.headers);
+  if (redirect !== undefined) {
+    // `toAsciiUrl` would also write "http://localhost" as "http://localhost/".
+    const url = /^[\0-\x7f]*$/.test(redirect) ? redirect : toAsciiUrl(redirect);
+    if (kind === "redirect") return await redirectBrowser(reply, url, context);
+    if (error !== undefined && kind === "status") return sendFailure(reply, error);
+    // As core, which sends the header with JSON only if the request succeeded.
+    if (error === undefined) reply.header("location", url);
+    return sendJson(reply, 200, { url });
+  }
+  if (error instanceof FastifyAuthError) throw error;
   // Such as of a session update: core answers with 400 and `null`.
-  const isFailure = error !== undefined && page === undefined;
-  if (isFailure && replyKind(context.headers) === "status") return sendFailure(reply, error);
+  if (error !== undefined && page === undefined && kind === "status") return sendFailure(reply, error);
   reply.code(status).headers(headers);
-  if (page !== undefined) return await sendPage(reply, page, context);
+  if (page !== undefined) return reply.send(await preparePage(reply, page, context));
   const type = headers["content-type"];
   if (type === "application/json") return reply.send(JSON.stringify(body ?? null));
   // Without a charset a browser guesses, and Fastify adds one only to types of its own.
@@ -37,55 +46,80 @@ export async function sendAnswer(
   return reply.send(body === "" ? undefined : body);
 }
 
-async function sendRedirect(
-  reply: FastifyReply,
-  redirect: string,
-  context: RequestContext,
-  error: Error | undefined,
-): Promise<FastifyReply> {
-  // `toAsciiUrl` would also write "http://localhost" as "http://localhost/".
-  const url = /^[\0-\x7f]*$/.test(redirect) ? redirect : toAsciiUrl(redirect);
-  const kind = replyKind(context.headers);
-  if (kind === "redirect") {
-    if (isFormOfOurs(url, context)) return await sendPage(reply, redirectPageFor(url, context), context);
-    return leadsFormElsewhere(context, url)
-      ? await sendFormRedirect(reply, url, () => redirectPageFor(url, context), context)
-      : reply.redirect(url, 302);
-  }
-  if (error !== undefined && kind === "status") return sendFailure(reply, error);
-  // As core, which sends the header with JSON only if the request succeeded.
-  if (error === undefined) reply.header("location", url);
-  return sendJson(reply, 200, { url });
-}
-
 /**
- * Whether a form of ours leads elsewhere, which then gets a page instead of a redirect. Chromium applies the
- * `form-action` of a form's page to every redirect that follows, also to those of other servers: a provider
- * may send its users on to another origin, as may the application behind the callback URL, and the button
- * would seem to do nothing.
+ * Redirects a browser. Chromium applies the `form-action` of a form's page to every redirect that follows,
+ * also to those of other servers (CSP Level 3 section 6.4.2), and the button would seem to do nothing. So a
+ * form of ours that leads elsewhere gets a page that goes on by itself: a new navigation, which no
+ * `form-action` applies to. So does a form of the application if a policy of the reply, which the page with
+ * the form has as well, blocks the redirect: `@fastify/helmet` sets `form-action 'self'`.
  */
-function isFormOfOurs(url: string, context: RequestContext): boolean {
-  const { method, headers: { referer = "" }, origin: { href }, mountPath, action, provider } = context;
+async function redirectBrowser(
+  reply: FastifyReply,
+  url: string,
+  context: RequestContext,
+): Promise<FastifyReply> {
+  const { method, headers, origin: { href }, mountPath, action, provider } = context;
+  const { accept, referer = "", "sec-fetch-mode": mode = "navigate" } = headers;
+  // What is no URL leads nowhere.
+  if (method !== "POST" || !URL.canParse(url, href)) return reply.redirect(url, 302);
+  // A `redirect` callback may return "//host/path".
+  const target = new URL(url, href);
+  const page = () => preparePage(reply, redirectPage(url, target, context), context);
   const ours = `${href}${mountPath}/`;
   // The confirm page keeps its path, which has a token, out of the header.
-  const isConfirmed = action === "callback" && provider?.type === "email";
-  const isFromOurs = referer.startsWith(ours) || (isConfirmed && referer === `${href}/`);
+  const isConfirmed = action === "callback" && provider?.type === "email" && referer === `${href}/`;
   // Our own pages redirect nowhere.
-  return method === "POST" && isFromOurs && URL.canParse(url, href) &&
-    !new URL(url, href).href.startsWith(ours);
+  if ((referer.startsWith(ours) || isConfirmed) && !target.href.startsWith(ours)) {
+    return reply.send(await page());
+  }
+  const isBlocked = () => blocksForms(headerText(reply, POLICY), target);
+  if (target.origin === href || mode !== "navigate" || !acceptsHtml(accept)) return reply.redirect(url, 302);
+  if (isBlocked()) return reply.send(await page());
+  // A hook of the application may set a policy that blocks it when the reply is sent.
+  if (isAuthRoute(reply.request.routeOptions.config)) {
+    (reply as LateReply)[LATE_PAYLOAD] = () => {
+      if (!isBlocked()) return undefined;
+      reply.code(200).removeHeader("location");
+      return page();
+    };
+    return reply.redirect(url, 302);
+  }
+  const html = await page();
+  // On its own routes all hooks run after ours: the redirect has the page with it, whose policy is set when
+  // the headers are written. Until then only hooks of the application set one.
+  reply.removeHeader(POLICY);
+  const { raw } = reply;
+  onHeaders(raw, () => {
+    if (!isBlocked()) return;
+    raw.statusCode = 200;
+    raw.removeHeader("location");
+  });
+  return reply.code(302).header("location", url).send(html);
 }
 
-function redirectPageFor(url: string, { origin, provider, config }: RequestContext): Page {
-  const target = new URL(url, origin.href);
-  const { siteName } = config.pages;
+function redirectPage(url: string, { host }: URL, { origin, provider, config }: RequestContext): Page {
+  const { siteName = origin.host, providers } = config.pages;
   // With the other types a sign-in leads to an address of the application.
   const begins = provider?.type === "oauth" || provider?.type === "oidc";
-  const name = begins ? config.pages.providers.find(({ id }) => id === provider.id)?.name : undefined;
-  return {
-    kind: "redirect",
-    url,
-    to: target.host === origin.host ? siteName ?? origin.host : name ?? target.host,
-  };
+  const name = begins ? providers.find(({ id }) => id === provider.id)?.name : undefined;
+  return { kind: "redirect", url, to: host === origin.host ? siteName : name ?? host };
+}
+
+const POLICY = "content-security-policy";
+
+/**
+ * Whether a form on a page with these policies may not lead to a URL of another origin. Of the sources only
+ * those that allow every host count: a provider may redirect to a host that the policy does not name.
+ *
+ * @param policies The values of `Content-Security-Policy`, separated by commas.
+ */
+function blocksForms(policies: string, { protocol }: URL): boolean {
+  return policies.toLowerCase().split(",").some((policy) => {
+    const directives = policy.split(";").map((directive) => directive.trim().split(/\s+/));
+    // The first one of a policy counts.
+    const [, ...sources] = directives.find(([name]) => name === "form-action") ?? ["", "*"];
+    return !sources.includes("*") && !sources.includes(protocol);
+  });
 }
 
 /** Sends an error as JSON, as far as a client may know of it. */
@@ -106,8 +140,7 @@ function sendJson(reply: FastifyReply, status: number, body: unknown): FastifyRe
  * - `url`: by `{ url }` with the status 200, also if the request failed, as core's clients read it.
  * - `status`: by `{ url }` if the request succeeded, else by `{ error, code }` with the error's status.
  *
- * The header of core decides where it is sent: HTTP libraries accept JSON unasked, and the page in `url` is
- * what programs with that header read.
+ * The header of core comes before `Accept`: HTTP libraries accept JSON unasked.
  */
 export function replyKind(headers: RequestContext["headers"]): "redirect" | "url" | "status" {
   const asked = headers["x-auth-return-redirect"];

@@ -1,4 +1,4 @@
-/** `POST <prefix>/session`: updates the session. */
+/** `<prefix>/session`: reads the session, or updates it. */
 import { JWTSessionError } from "@auth/core/errors";
 import { type Answer, jsonAnswer } from "../core/answer.ts";
 import { type RequestContext, sessionParts, sessionRemovals } from "../core/context.ts";
@@ -17,12 +17,24 @@ import { cookieEnd } from "../session/settings.ts";
 import { readRow } from "../session/read_token.ts";
 import { runCallbacks } from "../session/renew.ts";
 import { refreshedElsewhere, updateInTurn } from "../session/in_turn.ts";
+import { UNCACHED } from "./pages.ts";
 import { endRemovedSession, sessionHasEnded } from "./session_change.ts";
 
 /**
- * A read whose callbacks get the data of the request, and that gives the session a new token. Its newest
- * token is updated, so that the `jwt` callback does not refresh one again. Reads that begin meanwhile wait for the
- * updated one, and running requests with earlier tokens continue with it.
+ * `GET <prefix>/session`: the session or `null`, or 503 if the adapter failed: after `null` a client would
+ * sign its user out.
+ */
+export async function handleSession(context: RequestContext): Promise<Answer> {
+  const { session, failure } = await context.readSession();
+  const answer = jsonAnswer(session);
+  if (failure !== undefined) return { ...answer, error: failure };
+  return { ...answer, headers: { ...answer.headers, ...UNCACHED } };
+}
+
+/**
+ * `POST <prefix>/session`: a read whose callbacks get the data of the request, and that gives the session a
+ * new token. Its newest token is updated, so that the `jwt` callback does not refresh one again. Reads that
+ * begin meanwhile wait for the updated one, and running requests with earlier tokens continue with it.
  */
 export async function handleSessionUpdate(context: RequestContext): Promise<Answer> {
   const refused = csrfRefusal(context);

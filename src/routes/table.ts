@@ -35,7 +35,7 @@ export function handlerOf({ action, handle }: AuthRoute, { hooks }: AuthInUse): 
 }
 
 const signIn = later(async () => (await import("./signin.ts")).handleSignIn);
-const readSession = later(async () => (await import("./reads.ts")).handleSession);
+const readSession = later(async () => (await import("./session_update.ts")).handleSession);
 const updateSession = later(async () => (await import("./session_update.ts")).handleSessionUpdate);
 
 /** Every route, under any prefix. A handler is loaded with the first request for it. */
@@ -53,8 +53,8 @@ export const AUTH_ROUTES: readonly AuthRoute[] = [
     ["GET", "POST"],
     (context) => context.method === "GET" ? readSession(context) : updateSession(context),
   ),
-  route("csrf", ["GET"], later(async () => (await import("./reads.ts")).csrfAnswer)),
-  route("providers", ["GET"], later(async () => (await import("./reads.ts")).handleProviders)),
+  route("csrf", ["GET"], later(async () => (await import("./pages.ts")).csrfAnswer)),
+  route("providers", ["GET"], later(async () => (await import("./pages.ts")).handleProviders)),
   route("error", ["GET"], later(async () => (await import("./pages.ts")).handleErrorPage)),
   route("verify-request", ["GET"], later(async () => (await import("./pages.ts")).handleVerifyRequestPage)),
   routeOfProvider(

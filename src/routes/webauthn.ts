@@ -22,65 +22,59 @@ import {
   linkedUser,
   noAttempt,
 } from "./callback/attempts.ts";
-import { leadOn } from "./callback/late.ts";
+import { leadOn } from "./failed_form.ts";
 import { readSignedIn, withoutEndedSession } from "./session_change.ts";
 
-/** `GET <prefix>/webauthn-options/:provider`: the options of a ceremony, for a script: errors are JSON. */
+/**
+ * `GET <prefix>/webauthn-options/:provider`: the options of a ceremony. It is for a script: errors are JSON.
+ */
 export async function handleWebAuthnOptions(received: ProviderContext): Promise<Answer> {
   const context = await withoutEndedSession(received);
   const parameters = new URLSearchParams(context.query);
   // Core would register an unknown address: a user is created only if the request says so.
   if (!parameters.has("action")) parameters.set("action", "authenticate");
-  if (!normalizeEmail(parameters)) return refuse("That is no e-mail address.");
+  const typed = parameters.get("email");
+  // As for sign-in links: "Ada@…" and "ada@…" are one user.
+  const address = typed ? normalizeAddress(typed) : undefined;
+  if (address !== undefined) parameters.set("email", address);
+  else if (typed) return refuse("That is no e-mail address.");
   const signedIn = await readSignedIn(context);
   const answer = await callCore({ ...context, query: parameters.toString() }, {
     signedIn,
     wrapAdapter: (adapter) => ({
       ...adapter,
       async listAuthenticatorsByUserId(userId) {
-        const found = await findPasskeys(adapter, userId, providersOf(context));
+        const found = await findPasskeys(adapter, userId, passkeyProviders(context));
         return found.map(({ row }) => row);
       },
     }),
   });
   const { error } = answer;
   if (error instanceof FastifyAuthError) return answer;
-  if (error === undefined) {
-    const { user } = (answer.body as { options?: { user?: { id: string } } }).options ?? {};
-    // With one for all of a user's passkeys a browser can be told which of them are left. Core's are random.
-    if (user !== undefined && signedIn?.sub) user.id = handleOf(signedIn.sub);
-    const kept = await keepChallenge(answer, context);
-    // A page requests options and its CSRF token at the same time. If both answers set a CSRF cookie in a new
-    // browser, the cookie it keeps may not belong to its token.
-    return { ...kept, cookies: kept.cookies.filter((cookie) => !answer.cookies.includes(cookie)) };
+  if (error !== undefined) {
+    return signedIn && typeof signedIn.email !== "string" && parameters.get("action") === "register"
+      ? refuse("A passkey is registered under an e-mail address, and this user has none.")
+      : { ...jsonAnswer({ error: "Configuration" }, 500), error };
   }
-  return signedIn !== undefined && typeof signedIn.email !== "string" &&
-      parameters.get("action") === "register"
-    ? refuse("A passkey is registered under an e-mail address, and this user has none.")
-    : { ...jsonAnswer({ error: "Configuration" }, 500), error };
-}
-
-/** The user handle (WebAuthn section 14.6.1), in base64url. It is in the authenticator, and no secret. */
-function handleOf(userId: string): string {
-  return hash("sha256", `fastify-authjs user handle v1 ${userId}`, "base64url");
+  const { user } = (answer.body as { options?: { user?: { id: string } } }).options ?? {};
+  // The user handle (WebAuthn section 14.6.1), which is no secret. With one for all of a user's passkeys a
+  // browser can be told which of them are left. Core's are random.
+  if (user !== undefined && signedIn?.sub) {
+    user.id = hash("sha256", `fastify-authjs user handle v1 ${signedIn.sub}`, "base64url");
+  }
+  const kept = await keepChallenge(answer, context);
+  // A page requests options and its CSRF token at the same time. If both answers set a CSRF cookie in a new
+  // browser, the cookie it keeps may not belong to its token.
+  return { ...kept, cookies: kept.cookies.filter((cookie) => !answer.cookies.includes(cookie)) };
 }
 
 /** The ids of the providers for passkeys. */
-function providersOf({ config }: ProviderContext): string[] {
+export function passkeyProviders({ config }: ProviderContext): string[] {
   return [...config.providers.values()].filter(({ type }) => type === "webauthn").map(({ id }) => id);
 }
 
 function refuse(error: string): Answer {
   return jsonAnswer({ error }, 400);
-}
-
-/** As for sign-in links: "Ada@…" and "ada@…" are one user. Returns false if it is no e-mail address. */
-function normalizeEmail(parameters: URLSearchParams): boolean {
-  const typed = parameters.get("email");
-  if (!typed) return true;
-  const address = normalizeAddress(typed);
-  if (address !== undefined) parameters.set("email", address);
-  return address !== undefined;
 }
 
 /** Answers the callback. The attempt that its challenge leads to is used up, whatever comes of it. */
@@ -116,7 +110,7 @@ async function verify(
   const { error } = answer;
   // The adapter failed: an error of its own.
   if (error === undefined || error instanceof FastifyAuthError) return answer;
-  const refusal = refusalIn(error, providersOf(context).length === 1);
+  const refusal = refusalIn(error, passkeyProviders(context).length === 1);
   if (!(error instanceof SignInRedirect)) return refusal ? errorAnswer(refusal, context) : answer;
   try {
     return { ...redirectAnswer(await allowedRedirect(error.url, context)), events: TURNED_AWAY };
@@ -126,12 +120,10 @@ async function verify(
 }
 
 /**
- * The adapter for a registration.
- *
- * A credential is registered once (WebAuthn section 7.1). Its id comes from the client and is no secret: for
- * a known id core would sign in the user it belongs to, whatever key comes with it.
- *
- * A new user gets an id: core sets one for every other type of provider, and some adapters rely on it.
+ * The adapter for a registration. A credential is registered once (WebAuthn section 7.1): for a known id,
+ * which comes from the client and is no secret, core would sign in the user it belongs to, whatever key comes
+ * with it. A new user gets an id, as core gives it with every other type of provider: some adapters rely on
+ * it.
  */
 function forRegistration(adapter: Adapter): Adapter {
   return {

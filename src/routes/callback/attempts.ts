@@ -2,14 +2,13 @@
  * The sign-ins that have begun in a browser and have not ended: each in a sealed cookie of its own, to which
  * the `state` of its callback leads, or the challenge of a passkey. So tabs end theirs in any order.
  */
-import { parseCookie, stringifyCookie } from "cookie";
+import { parseCookie } from "cookie";
 import { hash, randomBytes } from "node:crypto";
 import type { Answer } from "../../core/answer.ts";
 import type { Checks } from "../../core/checks.ts";
-import { type ProviderContext, withoutCookies } from "../../core/context.ts";
-import { cookiesAfter, removalOf, type SetCookie } from "../../http/set_cookie.ts";
+import type { ProviderContext } from "../../core/context.ts";
+import { cookiesAfter, removalOf } from "../../http/set_cookie.ts";
 import { type SignedIn, signedInBy } from "../../session/open.ts";
-import { parseJsonObject } from "../../utils/decode.ts";
 import { replyKind } from "../reply.ts";
 import { readSignedIn } from "../session_change.ts";
 
@@ -28,14 +27,12 @@ const BUDGET = 4096;
 /** Characters of the value: browsers drop cookies above 4,096 bytes with their names. */
 const LONGEST = 4000;
 
-/** What is known of an attempt besides its request. */
-interface Known extends Pick<Checks, "pkce" | "nonce" | "user"> {
+/** What is kept of an attempt. Its `state` or challenge comes back with the callback. */
+export interface Attempt extends Pick<Checks, "pkce" | "nonce" | "user"> {
+  /** The name of its cookie. */
+  readonly name: string;
   /** The id of the user to whom the account is to be linked, and nothing else done. */
   readonly linkTo?: string | undefined;
-}
-
-/** What is kept of an attempt. Its `state` or challenge comes back with the callback. */
-interface Content extends Known {
   /** Who was signed in when it began. */
   readonly startedBy: string | undefined;
   /** The id of the provider. */
@@ -52,27 +49,20 @@ interface Content extends Known {
   readonly rememberMe?: boolean | undefined;
 }
 
-export interface Attempt extends Content {
-  /** The name of its cookie. */
-  readonly name: string;
-}
-
 /** The part of a request that its attempts depend on. */
 export type AttemptRequest = Pick<ProviderContext, "provider" | "settings" | "cookies">;
 
 /**
  * The answer, which sends the browser to a provider and keeps the attempt. What its checks need is in the
  * address: PKCE (RFC 7636), the nonce of OpenID Connect. The `state` is core's, if it is one of the checks.
- *
- * @param linkTo The id of the user to whom the account is to be linked.
  */
 export async function keepRedirect(
   answer: Answer,
   context: ProviderContext,
   linkTo: string | undefined,
 ): Promise<Answer> {
-  const { type, checks } = context.provider;
-  if (answer.redirect === undefined || answer.error || (type !== "oauth" && type !== "oidc")) return answer;
+  const { isOAuth, checks } = context.provider;
+  if (answer.redirect === undefined || answer.error || !isOAuth) return answer;
   const url = new URL(answer.redirect);
   const { searchParams: parameters } = url;
   const pkce = checks.includes("pkce") ? newSecret() : undefined;
@@ -85,8 +75,8 @@ export async function keepRedirect(
   // One of ours only names the attempt: core, which checks none, does not get it back.
   const state = parameters.get("state") ?? newSecret();
   parameters.set("state", state);
-  const kept = { ...answer, redirect: url.href };
-  return await keep(state, kept, context, { linkTo, pkce, nonce }, KNOWN_FOR);
+  const known = { linkTo, pkce, nonce };
+  return await keep(state, { ...answer, redirect: url.href }, context, known, KNOWN_FOR);
 }
 
 /** The answer, which has the options of a passkey and keeps the attempt. */
@@ -100,38 +90,37 @@ async function keep(
   key: string,
   answer: Answer,
   context: ProviderContext,
-  known: Known,
+  known: Partial<Attempt>,
   maxAge = MAX_AGE,
 ): Promise<Answer> {
-  const { id: provider } = context.provider;
-  const until = Math.floor(Date.now() / 1000) + MAX_AGE;
-  const callbackUrl =
-    parseCookie(cookiesAfter(answer.cookies, context.cookies))[context.settings.callbackUrlCookie.name];
-  const startedBy = await signedInUser(context);
-  const { rememberMe, fromApplication, headers } = context;
-  const byScript = fromApplication || replyKind(headers) !== "redirect";
-  const began = { startedBy, rememberMe, byScript };
-  const content: Content = { provider, until, digest: digestOf(key), ...began, ...known };
-  const [place] = context.settings.attempts;
+  const { provider, settings, rememberMe, fromApplication, headers, cookies } = context;
+  const content: Omit<Attempt, "name"> = {
+    provider: provider.id,
+    until: now() + MAX_AGE,
+    digest: digestOf(key),
+    startedBy: await signedInUser(context),
+    rememberMe,
+    byScript: fromApplication || replyKind(headers) !== "redirect",
+    ...known,
+  };
+  const callbackUrl = parseCookie(cookiesAfter(answer.cookies, cookies))[settings.callbackUrlCookie.name];
+  const [place] = settings.attempts;
   const full = place!.seal(JSON.stringify({ ...content, callbackUrl }));
   const value = full.length > LONGEST ? place!.seal(JSON.stringify(content)) : full;
-  const age = Date.now().toString(36).padStart(AGE_LENGTH, "0");
   const { prefix, options } = cookieOf(context);
-  const cookie = {
-    name: `${prefix}${age}${nameIn(content.digest)}`,
-    value,
-    options: { maxAge, ...options },
+  const name = `${prefix}${Date.now().toString(36).padStart(8, "0")}${nameIn(content.digest)}`;
+  let left = BUDGET - sizeOf([name, value]);
+  const removed = heldAttempts(context).filter((pair, newer) =>
+    (left -= sizeOf(pair)) < 0 || newer + 1 >= MAXIMUM
+  );
+  return {
+    ...answer,
+    cookies: [
+      ...answer.cookies,
+      { name, value, options: { maxAge, ...options } },
+      ...removed.map(([name]) => removalOf(name, options)),
+    ],
   };
-  return { ...answer, cookies: [...answer.cookies, cookie, ...removeOldest(cookie, context)] };
-}
-
-/** The attempts that give way to a new one. */
-function removeOldest(added: SetCookie, context: ProviderContext): SetCookie[] {
-  const { options } = added;
-  let left = BUDGET - sizeOf([added.name, added.value]);
-  return heldAttempts(context)
-    .filter((pair, newer) => (left -= sizeOf(pair)) < 0 || newer + 1 >= MAXIMUM)
-    .map(([name]) => removalOf(name, options));
 }
 
 /** What a cookie takes of a Cookie header, with `=` and `; `. */
@@ -148,14 +137,13 @@ export function findAttempt(context: ProviderContext, key: string): Attempt | un
 
 /** Whether an attempt has taken too long. */
 export function isOver({ until }: Attempt): boolean {
-  return until < Math.floor(Date.now() / 1000);
+  return until < now();
 }
 
 /** The latest attempt at the provider. */
 export function newestAttempt(context: AttemptRequest): Attempt | undefined {
-  return openAttempts(heldAttempts(context), context).find((each) =>
-    each.provider === context.provider.id && !isOver(each)
-  );
+  const { id } = context.provider;
+  return openAttempts(heldAttempts(context), context).find((each) => each.provider === id && !isOver(each));
 }
 
 /** The message for the log if a callback leads to no attempt. */
@@ -173,16 +161,12 @@ async function signedInUser(
   { config, settings, held: { token } }: ProviderContext,
 ): Promise<string | undefined> {
   if (config.core.adapter === undefined || token === "") return undefined;
-  return settings.strategy === "jwt"
-    ? (await signedInBy(token, settings))?.sub
-    : hash("sha256", token, "base64url");
+  return settings.strategy === "jwt" ? (await signedInBy(token, settings))?.sub : digestOf(token);
 }
 
 /**
  * The user to whom core links the account: who is signed in, if that user began this sign-in. Any other
  * session is replaced.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_UNAVAILABLE` if the adapter fails.
  */
 export async function linkedUser(
   { startedBy }: Attempt,
@@ -200,33 +184,29 @@ export function dropAttempt(answer: Answer, { name }: Attempt, context: Provider
 }
 
 /** The context of a callback, which goes on with what its attempt began with. */
-export function contextOf(
-  { callbackUrl, rememberMe }: Attempt,
-  received: ProviderContext,
-): ProviderContext {
+export function contextOf({ callbackUrl, ...attempt }: Attempt, received: ProviderContext): ProviderContext {
+  const { settings: { callbackUrlCookie }, cookies } = received;
   // The form of a passkey says it at the end.
-  const context = { ...received, rememberMe: rememberMe ?? received.rememberMe };
+  const context = { ...received, rememberMe: attempt.rememberMe ?? received.rememberMe };
   if (callbackUrl === undefined) return context;
-  const { name } = context.settings.callbackUrlCookie;
-  const { cookies } = withoutCookies(context, [name]);
-  return { ...context, cookies: `${stringifyCookie({ [name]: callbackUrl })}; ${cookies}` };
+  return { ...context, cookies: cookiesAfter([{ ...callbackUrlCookie, value: callbackUrl }], cookies) };
 }
+
+type HeldAttempt = [name: string, value: string];
 
 /** The attempts that this process can open. */
 function openAttempts(held: HeldAttempt[], { settings }: AttemptRequest): Attempt[] {
   return held.flatMap(([name, value]) => {
     const text = settings.attempts.map((place) => place.open(value)).find((each) => each !== undefined);
-    return text === undefined ? [] : { ...parseJsonObject(text) as unknown as Content, name };
+    return text === undefined ? [] : { ...JSON.parse(text) as Attempt, name };
   });
 }
 
-/** Digits of the time in a name: it sorts attempts by age, also those of a secret that is not known here. */
-const AGE_LENGTH = 8;
-
-/** What follows the prefix in a name. */
+/**
+ * What follows the prefix in a name: the time, which sorts attempts by age, also those of a secret that is
+ * not known here, and the begin of the digest.
+ */
 const NAME = /^[0-9a-z]{8}[\w-]{11}$/;
-
-type HeldAttempt = [name: string, value: string];
 
 /** The cookies of the attempts in the request, the newest first. */
 function heldAttempts(context: AttemptRequest): HeldAttempt[] {
@@ -242,6 +222,10 @@ function cookieOf({ provider, settings }: AttemptRequest) {
   const { name, options: { expires: _, ...own } } = settings.stateCookie;
   const crossSite = provider.formPost && { sameSite: "none" as const, secure: true };
   return { prefix: `${name}.`, options: { ...own, ...crossSite } };
+}
+
+function now(): number {
+  return Math.floor(Date.now() / 1000);
 }
 
 function newSecret(): string {

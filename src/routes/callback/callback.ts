@@ -1,23 +1,23 @@
 /** `<prefix>/callback/:provider`: ends a sign-in, by the type of the provider. */
+import { parseCookie } from "cookie";
+import { findPasskeys } from "../../adapter/added_methods.ts";
+import { cookieSettings } from "../../config/cookies.ts";
 import type { Answer } from "../../core/answer.ts";
 import { callCore } from "../../core/call.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { csrfRefusal } from "../../core/flow.ts";
-import { later } from "../../utils/later.ts";
+import { replyKind } from "../reply.ts";
 import { replaceSession, withoutEndedSession } from "../session_change.ts";
-import { handleWebAuthnCallback } from "../webauthn.ts";
+import { handleWebAuthnCallback, passkeyProviders } from "../webauthn.ts";
 import { handleEmailCallback } from "./email.ts";
 import { handleOAuthCallback } from "./oauth.ts";
-
-const offerPasskey = later(async () => (await import("./passkey_offer.ts")).offerPasskey);
 
 /** Answers a callback. */
 export async function handleCallback(context: ProviderContext): Promise<Answer> {
   const answer = await HANDLERS[context.provider.type]!(await withoutEndedSession(context));
   await replaceSession(answer, context);
-  return context.provider.type === "webauthn" || !context.config.pages.passkeyOffer
-    ? answer
-    : await offerPasskey(answer, context);
+  const { provider: { type }, config: { pages } } = context;
+  return type === "webauthn" || !pages.passkeyOffer ? answer : await offerPasskey(answer, context);
 }
 
 const HANDLERS: Readonly<Record<string, (context: ProviderContext) => Promise<Answer>>> = {
@@ -27,3 +27,34 @@ const HANDLERS: Readonly<Record<string, (context: ProviderContext) => Promise<An
   webauthn: handleWebAuthnCallback,
   credentials: async (context) => csrfRefusal(context) ?? await callCore(context),
 };
+
+/** Seconds until a passkey is offered again: thirty days. */
+const OFFER_MAX_AGE = 30 * 24 * 60 * 60;
+
+/** The answer to a sign-in on a page, which leads to the offer of a passkey if the user has none. */
+async function offerPasskey(answer: Answer, context: ProviderContext): Promise<Answer> {
+  const { config: { core }, origin, mountPath, headers, logger, fromApplication, cookies } = context;
+  const { session, goesOn, redirect, events, byScript } = answer;
+  const { userId, isNewUser } = events?.["fastify-authjs:sign-in"] ?? {};
+  const { name, options } = cookieSettings({ name: "passkey-offer" }, core, origin.secure);
+  if (fromApplication || replyKind(headers) !== "redirect") return answer;
+  if (byScript || !session || goesOn || redirect === undefined || userId === undefined) return answer;
+  const isNewPage = isNewUser === true && core.pages?.newUser !== undefined;
+  if (isNewPage || parseCookie(cookies)[name] !== undefined) return answer;
+  try {
+    // authorize() may return a user whom the database does not have.
+    if (await core.adapter!.getUser!(userId) === null) return answer;
+    if ((await findPasskeys(core.adapter!, userId, passkeyProviders(context))).length > 0) return answer;
+  } catch (error) {
+    // The user is signed in.
+    logger.error(error as Error);
+    return answer;
+  }
+  const query = new URLSearchParams({ offer: "passkey", callbackUrl: redirect });
+  const cookie = { name, value: "1", options: { ...options, maxAge: OFFER_MAX_AGE } };
+  return {
+    ...answer,
+    redirect: `${origin.href}${mountPath}/signin?${query}`,
+    cookies: [...answer.cookies, cookie],
+  };
+}

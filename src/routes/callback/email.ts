@@ -5,12 +5,15 @@ import { callCore } from "../../core/call.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { type HashSecrets, hashToken } from "../../config/hash_secrets.ts";
 import { isPrefetch } from "../../http/request.ts";
+import { leadOn } from "../failed_form.ts";
 import { answerCode, codeIn, forgetCode } from "./email_code.ts";
-import { leadOn } from "./late.ts";
 
 /** Answers a sign-in link, or the code of its mail: either signs in. */
 export async function handleEmailCallback(context: ProviderContext): Promise<Answer> {
-  if (context.method === "GET" && isPrefetch(context.headers)) return NOT_IN_ADVANCE;
+  // A browser drops this, and asks again once its user follows the link.
+  if (context.method === "GET" && isPrefetch(context.headers)) {
+    return { status: 503, headers: {}, cookies: [] };
+  }
   const follow = async (link: URLSearchParams) => {
     const answer = await signIn(link, context);
     return await leadOn(answer, { ...context, query: String(link) }, link.get("email") ?? undefined);
@@ -30,12 +33,9 @@ export function linkOf({ query, body, callbackUrl }: ProviderContext): URLSearch
   return link;
 }
 
-/** A browser drops this, and asks again once its user follows the link. */
-const NOT_IN_ADVANCE: Answer = { status: 503, headers: {}, cookies: [] };
-
 /**
- * Has core sign in, which reads the token from the query. For a link without one it would report a mistake in
- * the configuration.
+ * Has core sign in, which reads the token from the query: one without would be a mistake in the
+ * configuration.
  */
 function signIn(link: URLSearchParams, context: ProviderContext): Promise<Answer> {
   const token = link.get("token") || "none";
@@ -50,7 +50,6 @@ function signIn(link: URLSearchParams, context: ProviderContext): Promise<Answer
 
 /** The adapter, which also finds tokens that were mailed before the secret was rotated. */
 function acceptOlderTokens(adapter: Adapter, token: string, { current, others }: HashSecrets): Adapter {
-  if (others.length === 0) return adapter;
   const useVerificationToken: Adapter["useVerificationToken"] = async (sought) => {
     const found = await adapter.useVerificationToken!(sought);
     // A provider with a secret of its own is not rotated.

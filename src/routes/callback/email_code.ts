@@ -1,11 +1,11 @@
 /**
- * The code in a mail with a sign-in link: it signs in the browser that asked for the mail, as the link does any. Both
- * are in a cookie of that browser, sealed, so a right code is the link, which works once.
+ * The code in a mail with a sign-in link: it signs in the browser that asked for the mail, as the link does
+ * any. Both are in a cookie of that browser, sealed, so a right code is the link, which works once.
  */
 import { SignInError } from "@auth/core/errors";
 import { parseCookie } from "cookie";
 import { Buffer } from "node:buffer";
-import { timingSafeEqual } from "node:crypto";
+import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
 import { cookieSettings } from "../../config/cookies.ts";
 import { type Answer, redirectAnswer } from "../../core/answer.ts";
 import type { ProviderContext, RequestContext } from "../../core/context.ts";
@@ -16,7 +16,6 @@ import type { CodeError } from "../../pages/page_error.ts";
 import { CODE_SECONDS } from "../../provider/mailed_code.ts";
 import { placeOf } from "../../session/sealed_value.ts";
 import { foldName } from "../../utils/fold_name.ts";
-import { countGuess } from "./code_guesses.ts";
 
 /** A mail with a code. */
 interface Mailed {
@@ -45,16 +44,12 @@ export function keepCode(
 
 /** The mail with a code that this browser asked for last, if the code has not ended. */
 export function mailWithCode(context: RequestContext): Mailed | undefined {
-  const sealed = parseCookie(context.cookies)[cookieOf(context).name];
   const { hashSecrets: { current, others }, providers } = context.config;
-  const texts = sealed === undefined
-    ? []
-    : [current, ...others].map((secret) => placeFor(secret).open(sealed));
-  const text = texts.find((each) => each !== undefined);
-  const mailed = text === undefined ? undefined : JSON.parse(text) as Mailed;
-  return mailed !== undefined && mailed.until > Date.now() && providers.has(mailed.provider)
-    ? mailed
-    : undefined;
+  const sealed = parseCookie(context.cookies)[cookieOf(context).name];
+  if (sealed === undefined) return undefined;
+  const texts = [current, ...others].map((secret) => placeFor(secret).open(sealed));
+  const mailed = JSON.parse(texts.find((text) => text !== undefined) ?? "null") as Mailed | null;
+  return mailed && mailed.until > Date.now() && providers.has(mailed.provider) ? mailed : undefined;
 }
 
 /** The answer to a mail that was used, which removes its cookie. */
@@ -78,7 +73,6 @@ const MESSAGES: Readonly<Record<CodeError, string>> = {
     "mail, or ask for another one",
 };
 
-/** A code does not sign in. */
 class EmailCodeRefused extends SignInError {
   readonly told: { readonly message: string };
 
@@ -89,11 +83,7 @@ class EmailCodeRefused extends SignInError {
   }
 }
 
-/**
- * Answers a code. A wrong one leads back to the page that takes it.
- *
- * @param signIn Answers the link.
- */
+/** Answers a code: a right one by `signIn`. A wrong one leads back to the page that takes it. */
 export async function answerCode(
   typed: string,
   context: ProviderContext,
@@ -119,6 +109,44 @@ export async function answerCode(
   }
   await guess.giveBack();
   return await signIn(link);
+}
+
+/** How many guesses there are at one mail, and in a day at those to one recipient. */
+const GUESSES_OF_MAIL = 5, GUESSES_OF_RECIPIENT = 20;
+const DAY_MS = 24 * 3600 * 1000;
+
+/**
+ * Counts a guess before it is compared, so that no more than allowed are compared, however many run at once:
+ * in the `store`, whose failure refuses codes, or by this process alone. `undefined` if they are used up.
+ */
+async function countGuess(
+  link: URLSearchParams,
+  { auth: { guesses: store }, config: { hashSecrets } }: RequestContext,
+): Promise<{ isLast: boolean; giveBack: () => Promise<void> } | undefined> {
+  // So no address or token is in the store.
+  const keyOf = (...what: string[]) =>
+    createHmac("sha256", hashSecrets.current).update(JSON.stringify(what)).digest("base64url");
+  const mail = keyOf("guesses of a mail", link.get("token")!);
+  const recipient = keyOf("guesses of a recipient", foldName(link.get("email")!));
+  const limits = [
+    { key: mail, most: GUESSES_OF_MAIL, time: CODE_SECONDS * 1000 },
+    { key: recipient, most: GUESSES_OF_RECIPIENT, time: DAY_MS },
+  ];
+  const lowestLeft = async () => {
+    const left = limits.map(async ({ key, most }) => most - (await store.call("members", key)).length);
+    return Math.min(...await Promise.all(left));
+  };
+  const guess = randomUUID();
+  const giveBack = async () => {
+    await Promise.all(limits.map(({ key }) => store.call("remove", key, guess)));
+  };
+  if (await lowestLeft() <= 0) return undefined;
+  await Promise.all(limits.map(({ key, time }) => store.call("add", key, guess, time)));
+  // Of those that are added at once, the last one that looks sees all of them.
+  const left = await lowestLeft();
+  if (left >= 0) return { isLast: left === 0, giveBack };
+  await giveBack();
+  return undefined;
 }
 
 function placeFor(secret: string) {

@@ -5,15 +5,10 @@
 import { customFetch } from "@auth/core";
 import type { ProviderContext } from "../../core/context.ts";
 import type { Fetch } from "../../provider/fetch.ts";
-import type { ProviderServer } from "../../provider/summary.ts";
 import { ProviderUnavailable, toLogText } from "../../provider/provider_error.ts";
+import type { ProviderServer } from "../../provider/summary.ts";
 
-/** A provider of the resolved configuration. */
-interface ResolvedProvider {
-  readonly [customFetch]: Fetch;
-}
-
-/** The properties of oauth4webapi's errors that are read. */
+/** What is read of oauth4webapi's errors. */
 interface IssuerMismatch extends Error {
   readonly code?: string;
   readonly cause?: {
@@ -52,12 +47,6 @@ function quote(issuer: unknown): string {
   return JSON.stringify(toLogText(issuer) ?? null);
 }
 
-interface Metadata {
-  readonly issuer?: unknown;
-  readonly authorization_endpoint?: unknown;
-  readonly token_endpoint?: unknown;
-}
-
 /**
  * Whether an issuer is the configured provider, by the metadata it publishes: either the document at
  * `wellKnown` names this issuer, or the issuer's own document, on the host of the token endpoint, names the
@@ -69,22 +58,21 @@ export async function isIssuerOf(
   iss: string,
   { provider: { id, server }, config }: ProviderContext,
 ): Promise<boolean> {
-  const { [customFetch]: send } = config.coreProviders.get(id) as unknown as ResolvedProvider;
-  if (server.wellKnown !== undefined) {
-    return (await fetchMetadata(server.wellKnown, send))?.issuer === iss;
-  }
+  const { [customFetch]: send } = config.coreProviders.get(id) as unknown as { [customFetch]: Fetch };
+  const { wellKnown, authorization, token } = server;
+  if (wellKnown !== undefined) return (await fetchMetadata(wellKnown, send))?.issuer === iss;
   for (const url of metadataUrls(iss, server)) {
     const metadata = await fetchMetadata(url, send);
     if (metadata?.issuer !== iss) continue;
-    return isSameAddress(metadata.authorization_endpoint, server.authorization) &&
-      isSameAddress(metadata.token_endpoint, server.token);
+    return isSameAddress(metadata.authorization_endpoint, authorization) &&
+      isSameAddress(metadata.token_endpoint, token);
   }
   return false;
 }
 
 /** The addresses of an issuer's documents; none if it is not on the host of the token endpoint. */
-function metadataUrls(iss: string, { token }: ProviderServer): string[] {
-  if (token === undefined || !URL.canParse(iss) || !URL.canParse(token)) return [];
+function metadataUrls(iss: string, { token = "" }: ProviderServer): string[] {
+  if (!URL.canParse(iss) || !URL.canParse(token)) return [];
   const { origin, pathname, search, hash } = new URL(iss);
   if (origin !== new URL(token).origin || search || hash) return [];
   const path = pathname.replace(/\/$/, "");
@@ -94,27 +82,22 @@ function metadataUrls(iss: string, { token }: ProviderServer): string[] {
   ];
 }
 
-async function fetchMetadata(url: string, send: Fetch): Promise<Metadata | undefined> {
+async function fetchMetadata(url: string, send: Fetch): Promise<Record<string, unknown> | undefined> {
   try {
     const response = await send(url, { headers: { accept: "application/json" }, redirect: "manual" });
-    const metadata: unknown = await response.json();
-    return typeof metadata === "object" && metadata !== null ? metadata : undefined;
+    return await response.json() ?? undefined;
   } catch (error) {
-    // Some servers have a page at every address: then the metadata are not at this one.
-    if (
-      error instanceof ProviderUnavailable && (error.cause as { status?: number } | undefined)?.status !== 200
-    ) {
-      throw error;
-    }
-    // The caller refuses the response, and logs what to configure.
+    // Some servers have a page at every address: then the metadata are not at this one. Otherwise the caller
+    // refuses the response, and logs what to configure.
+    const { status } = (error as { cause?: { status?: number } }).cause ?? {};
+    if (error instanceof ProviderUnavailable && status !== 200) throw error;
     return undefined;
   }
 }
 
 /** Without the query, which may have parameters of the application. */
-function isSameAddress(published: unknown, configured: string | undefined): boolean {
-  if (typeof published !== "string" || configured === undefined) return false;
-  if (!URL.canParse(published) || !URL.canParse(configured)) return false;
+function isSameAddress(published: unknown, configured = ""): boolean {
+  if (typeof published !== "string" || !URL.canParse(published) || !URL.canParse(configured)) return false;
   const [a, b] = [new URL(published), new URL(configured)];
   return a.origin === b.origin && a.pathname === b.pathname;
 }

@@ -22,7 +22,7 @@ import {
   noAttempt,
 } from "./attempts.ts";
 import { isIssuerOf, issuerProblem, unknownIssuer } from "./issuer.ts";
-import { leadOn } from "./late.ts";
+import { leadOn } from "../failed_form.ts";
 
 /**
  * The callback is of no sign-in under way in this browser: it took too long, for example. To core that is a
@@ -59,7 +59,10 @@ async function answerCallback(
 ): Promise<Answer> {
   const { provider: { id, checks, server } } = received;
   const parameters = parametersOf(received);
-  const said = authorizationError(received);
+  // In the query or in a form, since a provider that cannot read the request does not know which of the two
+  // was requested (RFC 6749 section 4.1.2.1).
+  const sent = { ...queryOf(received), ...received.body };
+  const said: ProviderError = { provider: id, ...toLoggable(errorIn(sent), Object.entries(sent)) };
   const hasError = (said.error ?? said.error_description) !== undefined;
   try {
     const elsewhere = await deploymentOf(parameters, said, received);
@@ -150,18 +153,13 @@ async function deploymentOf(
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-/**
- * The error response of the provider, if it is one (RFC 6749 section 4.1.2.1): in the query or in a form,
- * since a provider that cannot read the request does not know which of the two was requested.
- */
-function authorizationError({ provider, query, body }: ProviderContext): ProviderError {
-  const sent = { ...Object.fromEntries(new URLSearchParams(query)), ...body };
-  return { provider: provider.id, ...toLoggable(errorIn(sent), Object.entries(sent)) };
+/** The parameters that core reads. */
+function parametersOf(context: ProviderContext): Parameters {
+  return context.provider.formPost ? context.body ?? {} : queryOf(context);
 }
 
-/** The parameters that core reads. */
-function parametersOf({ provider, query, body }: ProviderContext): Parameters {
-  return provider.formPost ? body ?? {} : Object.fromEntries(new URLSearchParams(query));
+function queryOf({ query }: ProviderContext): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(query));
 }
 
 function stateOf(context: ProviderContext): string | undefined {
