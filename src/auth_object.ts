@@ -61,7 +61,8 @@ export interface AuthObject<OwnSession = Session & { user: User }> extends Featu
    * @param data What the callback gets, as JSON delivers it: dates are texts, and functions are gone.
    * @param options Whether links of other programs may do this, too.
    * @returns The updated session.
-   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) if there is no session, or the `jwt` callback returned
+   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) if there is no session, or the `jwt`
+   *   callback returned
    * `null`; `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_SESSION_TOO_LARGE` (413); `FST_AUTHJS_CONFIG_INVALID` (500) for
    * data that JSON cannot hold; `FST_AUTHJS_UNAVAILABLE` (503) if the adapter failed; {@linkcode AuthActionError} if a
    * callback threw.
@@ -97,8 +98,8 @@ export interface SignInAction {
    * @param options What the user entered, and where to go afterwards.
    * @returns Where the user goes, and whether the user is signed in now.
    * @throws {AuthActionError} If the sign-in is refused or fails, such as with a wrong password (401).
-   * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403), `FST_AUTHJS_NOT_FOUND` (404) if there is no such provider,
-   * `FST_AUTHJS_TOO_MANY_REQUESTS` (429) above a `rateLimit`, `FST_AUTHJS_UNAVAILABLE` (503),
+   * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403), `FST_AUTHJS_NOT_FOUND` (404) if there is no
+   * such provider, `FST_AUTHJS_TOO_MANY_REQUESTS` (429) above a `rateLimit`, `FST_AUTHJS_UNAVAILABLE` (503),
    * `FST_AUTHJS_BODY_INVALID` (400) for fields that are not text.
    */
   (
@@ -128,8 +129,8 @@ export interface SignOutAction {
    * @param reply The reply.
    * @param options Where to go afterwards.
    * @returns Where the user goes.
-   * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_UNAVAILABLE` (503) if the adapter failed, with
-   * the session cookie removed.
+   * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_UNAVAILABLE` (503) if the
+   * adapter failed, with the session cookie removed.
    */
   (
     request: ActionRequest,

@@ -27,8 +27,8 @@
  * - `FST_AUTHJS_ACCESS_TOKEN_EXPIRED` (401): A provider's access token has expired, and only a sign-in renews it.
  * - `FST_AUTHJS_ACTION_FAILED` (401, 403, 429, 500, …): See {@linkcode AuthActionError}.
  * - `FST_AUTHJS_TOO_MANY_REQUESTS` (429): More attempts than `rateLimit` allows; `Retry-After` says when to try again.
- * - `FST_AUTHJS_UNAVAILABLE` (503): The adapter or a callback failed, or a provider did not answer or answered 429, 502,
- *   503 or 504. The message says whether trying again helps.
+ * - `FST_AUTHJS_UNAVAILABLE` (503): The adapter or a callback failed, or a provider did not answer or
+ *   answered 429, 502, 503 or 504. The message says whether trying again helps.
  */
 export type FastifyAuthErrorCode =
   | "FST_AUTHJS_SECRET_MISSING"

@@ -171,7 +171,10 @@ export function requireSettingTypes(provider: Provider): void {
   }
 }
 
-/** Refuses settings that are misspelled, or of another type. Gives warnings of unknown ones: a later core may have them. */
+/**
+ * Refuses settings that are misspelled, or of another type. Gives warnings of unknown ones: a later
+ * core may have them.
+ */
 export function checkShape(config: FastifyAuthConfig): string[] {
   if (typeof (config as { plugin?: unknown }).plugin === "function") {
     throw invalidConfig(

@@ -1,4 +1,7 @@
-/** The `fetch` for requests to a provider: limited, with a cache for discovery documents, and errors that core can name. */
+/**
+ * The `fetch` for requests to a provider: limited, with a cache for discovery documents, and errors
+ * that core can name.
+ */
 import { LRUCache } from "lru-cache";
 import { Buffer } from "node:buffer";
 import { BufferedResponse, checkAnswer, tokenAnswer } from "./answers.ts";

@@ -5,7 +5,6 @@ import { parseJsonObject } from "../utils/decode.ts";
 import { errorChain } from "../utils/error_chain.ts";
 import { lazyPattern } from "../utils/later.ts";
 import { withDeadline } from "../utils/time.ts";
-import type { BufferedResponse } from "./answers.ts";
 
 /** The error in a response (RFC 6749 sections 4.1.2.1 and 5.2, RFC 6750 section 3). */
 export interface OAuthError {
@@ -87,7 +86,9 @@ const SUCCESS_MEMBERS = ["access_token", "id_token", "sub", "id", "issuer"];
 /** Reads the error in the headers or the body of a response; the body can be read again. */
 export async function readOAuthError(response: Response): Promise<OAuthError | undefined> {
   // By its method: its class would have Node load `fetch` when the application starts.
-  const text = "peek" in response ? (response as BufferedResponse).peek() : await response.clone().text();
+  const text = "peek" in response
+    ? (response as Response & { peek(): string }).peek()
+    : await response.clone().text();
   const isForm = /^application\/x-www-form-urlencoded\b/i.test(response.headers.get("content-type") ?? "");
   const body = isForm ? Object.fromEntries(new URLSearchParams(text)) : parseJsonObject(text) ?? {};
   if (response.ok) {
