@@ -35,22 +35,11 @@ export type {
   SignOutActionResult,
 } from "./src/actions/actions.ts";
 export type { ActionRequest } from "./src/actions/perform.ts";
-export type {
-  AuthObject,
-  CreateAuthConfig,
-  InferSession,
-  JsonOf,
-  TenantAuthObject,
-} from "./src/auth_object.ts";
+export type { AuthObject, CreateAuthConfig, InferSession, JsonOf, TenantAuthObject } from "./src/auth_object.ts";
 export { createAuth } from "./src/create_auth.ts";
 export { AuthActionError, FastifyAuthError, type FastifyAuthErrorCode } from "./src/errors.ts";
 export { requireSession, type SessionGuard } from "./src/guard/guard.ts";
-export type {
-  RequireSessionOptions,
-  RouteAuth,
-  RouteAuthConfig,
-  RouteAuthOptions,
-} from "./src/guard/guard_options.ts";
+export type { RequireSessionOptions, RouteAuth, RouteAuthConfig, RouteAuthOptions } from "./src/guard/guard_options.ts";
 export { memoryStore } from "./src/session/memory_store.ts";
 export type { UserSession } from "./src/features/sessions/options.ts";
 export { FastifyAuth, type FastifyAuthPluginOptions } from "./src/plugin.ts";

@@ -53,8 +53,7 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
   ["**Proportions**", [
     {
       title: "callbacks for id and role against @fastify/secure-session, requests a second",
-      figure: ({ known }) =>
-        figureOf(known, (round) => rate(round, "typical") / rate(round, "secureSession")),
+      figure: ({ known }) => figureOf(known, (round) => rate(round, "typical") / rate(round, "secureSession")),
       atLeast: 1,
     },
     {
@@ -78,8 +77,7 @@ const SECTIONS: readonly (readonly [title: string, rows: readonly Row[]])[] = [
     },
     {
       title: "a forged session cookie against none: CPU",
-      figure: ({ anyClient }) =>
-        figureOf(anyClient, (round) => cpu(round, "forged") / cpu(round, "anonymous")),
+      figure: ({ anyClient }) => figureOf(anyClient, (round) => cpu(round, "forged") / cpu(round, "anonymous")),
       atMost: 3.5,
     },
     {
@@ -169,9 +167,7 @@ role="img" aria-labelledby="title description">
   <text class="small" x="0" y="42">in proportion to Fastify without a session, and requests a second; longer is better</text>
   <line x1="${LABELS}" x2="${LABELS}" y1="${TOP - 6}" y2="${height - 30}"/>
 ${bars.map((bar, index) => drawBar(bar, TOP + index * ROW)).join("\n")}
-  <text class="small" x="0" y="${
-    height - 6
-  }">${measured.runtime}, ${date}; deno task bench measures it again</text>
+  <text class="small" x="0" y="${height - 6}">${measured.runtime}, ${date}; deno task bench measures it again</text>
 </svg>
 `;
 }

@@ -56,13 +56,10 @@ if (chosen.length === 0) {
 const results: Measured[] = [];
 for (const runtime of chosen) {
   console.log(`${new Date().toISOString()} ${runtime.name}`);
-  const secondsOf = (name: keyof typeof SHARES) =>
-    Number(options.minutes) * 60 * SHARES[name] / chosen.length;
+  const secondsOf = (name: keyof typeof SHARES) => Number(options.minutes) * 60 * SHARES[name] / chosen.length;
   const measured: Record<string, unknown> = { runtime: runtime.name, operations: [], start: [] };
   for (const name of Object.keys(GROUPS) as GroupName[]) {
-    measured[name] = sections.includes(name)
-      ? await measureGroup(name, runtime, node24, secondsOf(name))
-      : [];
+    measured[name] = sections.includes(name) ? await measureGroup(name, runtime, node24, secondsOf(name)) : [];
   }
   if (sections.includes("operations")) {
     measured.operations = await measureOperations(runtime, node24, secondsOf("operations"));

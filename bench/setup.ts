@@ -71,8 +71,7 @@ export async function findRuntimes(): Promise<Runtime[]> {
 
 /** The versions of the packages that were measured, as installed. */
 export async function installedVersions(): Promise<Record<string, string>> {
-  const manifest = async (path: string) =>
-    JSON.parse(await readFile(join(directory, path, "package.json"), "utf8"));
+  const manifest = async (path: string) => JSON.parse(await readFile(join(directory, path, "package.json"), "utf8"));
   const names = Object.keys((await manifest("")).dependencies).filter((name) => name !== "react");
   const versions = await Promise.all(
     names.map(async (name) => (await manifest(`node_modules/${name}`)).version),

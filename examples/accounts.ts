@@ -38,8 +38,7 @@ export async function build(config: FastifyAuthConfig): Promise<FastifyInstance>
     });
     users.post<{ Params: { provider: string } }>(
       "/accounts/link/:provider",
-      (request, reply) =>
-        auth.linkAccount(request, reply, request.params.provider, { callbackUrl: "/accounts" }),
+      (request, reply) => auth.linkAccount(request, reply, request.params.provider, { callbackUrl: "/accounts" }),
     );
     users.post<{ Body: LinkedAccount }>("/accounts/unlink", async (request, reply) => {
       await auth.unlinkAccount(request, request.body);

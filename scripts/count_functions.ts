@@ -44,8 +44,7 @@ app.get("/me", (request) => auth.getSession(request));
 app.get("/admin", { config: { auth: { roles: ["admin"] } } }, () => ({}));
 app.post(
   "/login",
-  (request, reply) =>
-    auth.signIn(request, reply, "credentials", { fields: request.body as Record<string, string> }),
+  (request, reply) => auth.signIn(request, reply, "credentials", { fields: request.body as Record<string, string> }),
 );
 await app.ready();
 

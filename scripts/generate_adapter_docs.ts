@@ -86,9 +86,7 @@ requests that reach two processes within milliseconds can both sign in, with one
 
 ## Links that another person can use up
 
-With ${
-    list(keepNone.map(([, result]) => nameOf(result)))
-  } a callback for an address deletes all links of that address,
+With ${list(keepNone.map(([, result]) => nameOf(result)))} a callback for an address deletes all links of that address,
 also if its token is wrong. An attacker who knows an address can so make its links useless. Replace the method:
 
 \`\`\`ts

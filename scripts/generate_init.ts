@@ -15,9 +15,7 @@ const target = new URL("src/cli/init/templates.ts", root);
 async function source(): Promise<string> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile())
-    .map(({ parentPath, name }) =>
-      `${parentPath}/${name}`.replaceAll("\\", "/").replace(/.*\/init_templates\/+/, "")
-    );
+    .map(({ parentPath, name }) => `${parentPath}/${name}`.replaceAll("\\", "/").replace(/.*\/init_templates\/+/, ""));
   const ranges = await readRanges();
   const members = await Promise.all(
     paths.sort().map(async (path) => {

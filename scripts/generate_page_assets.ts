@@ -79,9 +79,7 @@ async function readDrawings(): Promise<Map<string, string>> {
   const files = (await readdir(folder)).filter((file) => file.endsWith(".svg"));
   return new Map(
     await Promise.all(
-      files.map(async (file) =>
-        [file.replace(".svg", ""), await readFile(new URL(file, folder), "utf8")] as const
-      ),
+      files.map(async (file) => [file.replace(".svg", ""), await readFile(new URL(file, folder), "utf8")] as const),
     ),
   );
 }

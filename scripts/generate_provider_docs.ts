@@ -108,9 +108,7 @@ ${list(Object.keys(AS_SHIPPED))}. What you set yourself for one of them still wi
 ## Past \`customFetch\`
 
 Auth.js makes some requests with the global \`fetch\`, whatever \`customFetch\` you configure: for a proxy, set it up for the
-whole process. All requests: ${list(pastCustomFetch(true))}. Those for the user's data: ${
-    list(pastCustomFetch(false))
-  }.
+whole process. All requests: ${list(pastCustomFetch(true))}. Those for the user's data: ${list(pastCustomFetch(false))}.
 
 ## Notes
 

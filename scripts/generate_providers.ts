@@ -50,9 +50,7 @@ function initProviders(providers: ProviderFacts[]): string {
 async function format(sources: Map<string, string>): Promise<Map<string, string>> {
   const directory = await Deno.makeTempDir();
   try {
-    const names = [...sources.keys()].map((path) =>
-      [path, `${directory}/${path.replaceAll("/", "~")}`] as const
-    );
+    const names = [...sources.keys()].map((path) => [path, `${directory}/${path.replaceAll("/", "~")}`] as const);
     for (const [path, name] of names) await Deno.writeTextFile(name, sources.get(path) ?? "");
     const args = ["fmt", "--quiet", "--config", configFile.pathname, directory];
     const { success } = await new Deno.Command(Deno.execPath(), { args, stdout: "null" }).output();

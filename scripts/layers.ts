@@ -35,8 +35,7 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
     ],
   },
   "features": {
-    about:
-      "what a configuration may add: a folder each, with its options, hooks and routes; none knows another",
+    about: "what a configuration may add: a folder each, with its options, hooks and routes; none knows another",
     imports: [
       "guard",
       "actions",

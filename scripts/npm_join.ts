@@ -23,9 +23,7 @@ export async function joinModules(
   outDir: string,
   { exports, bin }: Pick<PackageJson, "exports" | "bin">,
 ): Promise<void> {
-  const targets = Object.values(exports).flatMap((target) =>
-    typeof target === "string" ? [] : target.default
-  );
+  const targets = Object.values(exports).flatMap((target) => typeof target === "string" ? [] : target.default);
   const options = {
     absWorkingDir: outDir,
     entryPoints: [...new Set([...targets, ...Object.values(bin)])].map((path) => join(outDir, path)),

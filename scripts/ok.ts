@@ -28,8 +28,7 @@ if (only !== undefined && only !== "checks" && only !== "tests") {
 
 const noLock = Deno.args.includes("--no-lock") ? ["--no-lock"] : [];
 const deno = (...args: string[]) => ["run", "--no-lock", "-A", "scripts/deno.ts", ...args];
-const script = (name: string, ...args: string[]) =>
-  deno("run", ...noLock, "-A", `scripts/${name}.ts`, ...args);
+const script = (name: string, ...args: string[]) => deno("run", ...noLock, "-A", `scripts/${name}.ts`, ...args);
 
 const TOOLS: Step[] = [
   { name: "formatted", args: ["fmt", "--check"] },
@@ -89,8 +88,7 @@ async function run(args: string[], show: boolean): Promise<{ success: boolean; o
 /** Adds up the summaries that `deno test` ends its runs with. */
 function countTests(output: string): Counts {
   const counts: Counts = { passed: 0, failed: 0, ignored: 0 };
-  const summaries =
-    /^(?:ok|FAILED) \| (\d+) passed(?: \(\d+ steps?\))? \| (\d+) failed(?: \(\d+ steps?\))?(.*)$/gm;
+  const summaries = /^(?:ok|FAILED) \| (\d+) passed(?: \(\d+ steps?\))? \| (\d+) failed(?: \(\d+ steps?\))?(.*)$/gm;
   for (const [, passed, failed, rest] of output.matchAll(summaries)) {
     counts.passed += Number(passed);
     counts.failed += Number(failed);
@@ -125,9 +123,7 @@ async function runTests(): Promise<void> {
   total.failed += tests.failed;
   const ignored = tests.ignored > 0 ? `, ${tests.ignored} ignored` : "";
   summary.push(
-    `${
-      success ? "ok    " : "FAILED"
-    } ${TESTS.name}: ${tests.passed} passed, ${tests.failed} failed${ignored}`,
+    `${success ? "ok    " : "FAILED"} ${TESTS.name}: ${tests.passed} passed, ${tests.failed} failed${ignored}`,
   );
 }
 

@@ -37,8 +37,7 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
     default: "`2_592_000` (30 days)",
   },
   "session.updateAge": {
-    text:
-      "The age in seconds from which a read renews a session. A twentieth of `maxAge` is used where that is less.",
+    text: "The age in seconds from which a read renews a session. A twentieth of `maxAge` is used where that is less.",
     default: "`86_400` (one day)",
   },
   "session.generateSessionToken": {
@@ -92,21 +91,18 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
     default: "paths and URLs of the public origin; else the origin",
   },
   "callbacks.session": {
-    text:
-      "Makes the session that `getSession()` and `/auth/session` give, from a `token` or from the `user` of the " +
+    text: "Makes the session that `getSession()` and `/auth/session` give, from a `token` or from the `user` of the " +
       "database. Browsers can read all of it.",
     default: "`name`, `email` and `image`",
   },
   "callbacks.jwt": {
-    text:
-      "Makes the claims of the session token: at a sign-in with `user` and `account`, at each read without them. " +
+    text: "Makes the claims of the session token: at a sign-in with `user` and `account`, at each read without them. " +
       "Not with sessions in a database. `null` ends the session, and so does an error with `statusCode: 401`; with any " +
       "other error it stays.",
     default: "`name`, `email`, `picture` and `sub`",
   },
   events: {
-    text:
-      "Functions that are called after something happened, for an audit log. What they return is not used.",
+    text: "Functions that are called after something happened, for an audit log. What they return is not used.",
     default: "none",
   },
   "events.signIn": { text: "A user signed in.", default: "none" },
@@ -129,8 +125,7 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
     default: "whether the public origin is https",
   },
   cookies: {
-    text:
-      "The `name` and the attributes (`options`) of each cookie. What is left out stays core's. A cookie whose " +
+    text: "The `name` and the attributes (`options`) of each cookie. What is left out stays core's. A cookie whose " +
       "`domain` or `path` changes needs another `name`: browsers keep the one that they have beside the new one, also " +
       "after a sign-out. Over https a cookie of a sign-in in progress has the prefix `__Host-`, unless it has a `name`, " +
       "a `domain`, a `path` or `secure: false` of its own.",
@@ -161,8 +156,7 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
       "`AUTH_TRUST_HOST`; without it, `true` on Vercel and Cloudflare Pages and unless `NODE_ENV` is `production`",
   },
   skipCSRFCheck: {
-    text:
-      "Core's switch that turns its CSRF token off. Keep it: forms of other sites could sign users in and out.",
+    text: "Core's switch that turns its CSRF token off. Keep it: forms of other sites could sign users in and out.",
     default: "not set",
   },
   redirectProxyUrl: {
@@ -174,8 +168,7 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
   experimental: { text: "Features of core that may change.", default: "none" },
   "experimental.enableWebAuthn": { text: "Required for [passkeys](passkeys.md).", default: "`false`" },
   basePath: {
-    text:
-      "Not needed: the mount path is the `prefix` of the registration. A value that contradicts it stops the boot.",
+    text: "Not needed: the mount path is the `prefix` of the registration. A value that contradicts it stops the boot.",
     default: "the `prefix`",
   },
 };
@@ -201,13 +194,11 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   "session.strategy": 'session: { strategy: "database" }, adapter',
   "session.maxAge": "session: { maxAge: 7 * 24 * 60 * 60 }",
   "session.updateAge": "session: { updateAge: 60 * 60 }",
-  "session.generateSessionToken":
-    "session: { generateSessionToken: () => crypto.randomUUID() + crypto.randomUUID() }",
+  "session.generateSessionToken": "session: { generateSessionToken: () => crypto.randomUUID() + crypto.randomUUID() }",
   jwt: "jwt: { maxAge: 7 * 24 * 60 * 60 }",
   callbacks: "callbacks: { signIn: ({ profile }) => profile?.email_verified === true }",
   "callbacks.signIn": 'callbacks: { signIn: ({ user }) => user.email?.endsWith("@app.example") ?? false }',
-  "callbacks.redirect":
-    'callbacks: { redirect: ({ url, baseUrl }) => url.startsWith("/") ? baseUrl + url : baseUrl }',
+  "callbacks.redirect": 'callbacks: { redirect: ({ url, baseUrl }) => url.startsWith("/") ? baseUrl + url : baseUrl }',
   "callbacks.session":
     'callbacks: { session: ({ session: { user, expires }, token }) => ({ user: { id: token.sub ?? "", name: user.name ?? null }, expires }) }',
   "callbacks.jwt": "callbacks: { jwt: ({ token, user }) => user?.id ? { ...token, sub: user.id } : token }",
@@ -278,14 +269,11 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
     'app.get("/delete", { onRequest: auth.requireSession({ maxAge: 5 * 60 }) }, handler);',
   "RequireSessionOptions.acr":
     'app.get("/pay", { onRequest: auth.requireSession({ acr: "urn:example:second-factor" }) }, handler);',
-  "RequireSessionOptions.amr":
-    'app.get("/admin", { onRequest: auth.requireSession({ amr: "mfa" }) }, handler);',
+  "RequireSessionOptions.amr": 'app.get("/admin", { onRequest: auth.requireSession({ amr: "mfa" }) }, handler);',
   "RouteAuthConfig.auth": 'app.get("/me", { config: { auth: true } }, handler);',
-  "RouteAuthOptions.mountPath":
-    'app.get("/rota", { config: { auth: { mountPath: "/staff/auth" } } }, handler);',
+  "RouteAuthOptions.mountPath": 'app.get("/rota", { config: { auth: { mountPath: "/staff/auth" } } }, handler);',
   "FastifyAuthPluginOptions.prefix": 'await app.register(FastifyAuth(config), { prefix: "/auth" });',
-  "FastifyAuthPluginOptions.openapi":
-    'await app.register(FastifyAuth(config), { prefix: "/auth", openapi: true });',
+  "FastifyAuthPluginOptions.openapi": 'await app.register(FastifyAuth(config), { prefix: "/auth", openapi: true });',
   "AuthClientOptions.baseUrl": 'const auth = createAuthClient({ baseUrl: "https://api.example/auth" });',
   "AuthClientOptions.fetch": "const auth = createAuthClient({ fetch: (url, init) => fetch(url, init) });",
   "PasskeyOptions.provider": 'await registerPasskey({ provider: "passkey" });',
@@ -314,19 +302,15 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   "IssuerOptions.user": 'const issuer = await startIssuer({ user: { sub: "42", name: "Ada" } });',
   "IssuerOptions.lifetime": "const issuer = await startIssuer({ lifetime: 60 });",
   "IssuerOptions.port": "const issuer = await startIssuer({ port: 8080 });",
-  "IssuerSignInOptions.user":
-    'const inject = await issuer.signIn(app, { user: { sub: "43", name: "Eve" } });',
+  "IssuerSignInOptions.user": 'const inject = await issuer.signIn(app, { user: { sub: "43", name: "Eve" } });',
   "IssuerSignInOptions.provider": 'const inject = await issuer.signIn(app, { provider: "keycloak" });',
   "IssuerSignInOptions.prefix": 'const inject = await issuer.signIn(app, { prefix: "/staff/auth" });',
-  "IssuerSignInOptions.parameters":
-    'const inject = await issuer.signIn(app, { parameters: { acr_values: "mfa" } });',
+  "IssuerSignInOptions.parameters": 'const inject = await issuer.signIn(app, { parameters: { acr_values: "mfa" } });',
   "SignedInOptions.user": 'const inject = await signedIn(app, config, { user: { id: "1", name: "Ada" } });',
   "SignedInOptions.account":
     'const inject = await signedIn(app, config, { user, account: { provider: "github", providerAccountId: "1", type: "oauth" } });',
-  "SignedInOptions.profile":
-    'const inject = await signedIn(app, config, { user, profile: { locale: "de" } });',
-  "SignedInOptions.claims":
-    "const inject = await signedIn(app, config, { user, claims: { expires_at: 0 } });",
+  "SignedInOptions.profile": 'const inject = await signedIn(app, config, { user, profile: { locale: "de" } });',
+  "SignedInOptions.claims": "const inject = await signedIn(app, config, { user, claims: { expires_at: 0 } });",
   "SignedInOptions.expires": "const inject = await signedIn(app, config, { user, expires: new Date(0) });",
   "SignedInOptions.secure": "const inject = await signedIn(app, config, { user, secure: true });",
   "UnlinkAccountOptions.otherSignInMethod":

@@ -99,9 +99,7 @@ async function readProvider(module: string, declarations: string): Promise<Provi
     issuer: isOAuth ? issuerOf(factory, required) : "fixed",
     scope: isOAuth ? scopeOf(provider) : undefined,
     checks: isOAuth ? provider.checks ?? ["pkce"] : [],
-    requiredOptions: [...required, ...UNDECLARED_OPTIONS[module] ?? []].filter((option) =>
-      option !== "issuer"
-    ),
+    requiredOptions: [...required, ...UNDECLARED_OPTIONS[module] ?? []].filter((option) => option !== "issuer"),
     furtherOptions: optional,
     deprecated: /@deprecated[\s\S]*export default function/.test(declarations),
     ...namedExports(module, code),
@@ -134,8 +132,7 @@ function endpoints({ wellKnown, authorization, token, userinfo }: Configuration)
 }
 
 function scopeOf({ authorization }: Configuration): string {
-  const fromUrl = (url?: string) =>
-    url?.includes("?") ? new URL(url, "https://x").searchParams.get("scope") : null;
+  const fromUrl = (url?: string) => url?.includes("?") ? new URL(url, "https://x").searchParams.get("scope") : null;
   const scope = typeof authorization === "string"
     ? fromUrl(authorization)
     : authorization?.params?.scope ?? fromUrl(authorization?.url);
@@ -150,8 +147,7 @@ function ownOptions(code: string): { required: string[]; optional: string[] } {
     ? parameter
     : code.match(new RegExp(`^(?:export )?interface ${parameter} \\{[\\s\\S]*?^\\}`, "m"))?.[0] ?? "";
   const names = [...members.matchAll(/^ {4}(\w+)(\??):/gm)];
-  const pick = (mark: string) =>
-    names.flatMap(([, name, optional]) => name && optional === mark ? [name] : []);
+  const pick = (mark: string) => names.flatMap(([, name, optional]) => name && optional === mark ? [name] : []);
   return { required: pick(""), optional: pick("?") };
 }
 

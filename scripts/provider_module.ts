@@ -138,9 +138,7 @@ function environment({ id, type, issuer, module }: ProviderFacts): string {
   const prefix = `AUTH_${id.toUpperCase().replaceAll("-", "_")}`; // as core derives it
   const optional = issuer === "optional" ? `; \`${prefix}_ISSUER\` may replace the issuer` : "";
   if (type === "oauth" || type === "oidc") {
-    const names = ["ID", "SECRET", ...issuer === "required" ? ["ISSUER"] : []].map((name) =>
-      `\`${prefix}_${name}\``
-    );
+    const names = ["ID", "SECRET", ...issuer === "required" ? ["ISSUER"] : []].map((name) => `\`${prefix}_${name}\``);
     return `Environment: ${names.join(", ")}${optional}.`;
   }
   if (type === "email" && !isSmtp(module)) return `Environment: \`${prefix}_KEY\`, the API key.`;

@@ -57,11 +57,10 @@ function describe({ name, declarations }: EntryPoint["symbols"][number]): string
 
 function memberNames(def: Declaration["def"] = {}): string[] {
   const literal = (def.tsType as { value?: unknown } | undefined)?.value;
-  const owner =
-    (typeof literal === "object" && literal !== null && !Array.isArray(literal) ? literal : def) as Record<
-      string,
-      { name: string; optional?: boolean }[] | undefined
-    >;
+  const owner = (typeof literal === "object" && literal !== null && !Array.isArray(literal) ? literal : def) as Record<
+    string,
+    { name: string; optional?: boolean }[] | undefined
+  >;
   const members = [...owner.properties ?? [], ...owner.methods ?? []];
   return members.map(({ name, optional }) => optional ? `${name}?` : name).sort();
 }

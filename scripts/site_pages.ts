@@ -128,9 +128,7 @@ export function indexForAgents(pages: readonly PageText[], base: string): string
     pages.map(({ name, text }) => [`/${name.replace(/\.md$/, "")}`, summaryOf(text)]),
   );
   const groups = sidebar(pages).map(({ text, items }) => {
-    const lines = items.map((item) =>
-      `- [${item.text}](${base}${item.link.slice(1)}.md): ${summaries.get(item.link)}`
-    );
+    const lines = items.map((item) => `- [${item.text}](${base}${item.link.slice(1)}.md): ${summaries.get(item.link)}`);
     return `## ${text}\n\n${lines.join("\n")}\n`;
   });
   return `# fastify-authjs

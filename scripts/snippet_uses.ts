@@ -128,8 +128,7 @@ export const USES: Readonly<Record<string, readonly Use[]>> = {
     const refused = await browser.get("/payments");
     assert.deepEqual([refused.statusCode, refused.json().code], [401, "FST_AUTHJS_STEP_UP_REQUIRED"]);
     const totp = URI.parse((await browser.request("POST", "/totp", { json: {} })).json().uri) as TOTP;
-    const enrol = async (code: string) =>
-      (await browser.request("PUT", "/totp", { json: { code } })).statusCode;
+    const enrol = async (code: string) => (await browser.request("PUT", "/totp", { json: { code } })).statusCode;
     const code = totp.generate();
     assert.equal(await enrol(code === "000000" ? "000001" : "000000"), 422);
     assert.equal(await enrol(code), 204);

@@ -14,15 +14,7 @@ import type { FeatureActions } from "./features/mod.ts";
 import type { SessionGuard } from "./guard/guard.ts";
 import type { RequireSessionOptions } from "./guard/guard_options.ts";
 import type { FastifyAuthPluginOptions } from "./plugin.ts";
-import type {
-  DefaultSession,
-  FastifyAuthConfig,
-  GuardedReply,
-  JWT,
-  Session,
-  SessionRequest,
-  User,
-} from "./types.ts";
+import type { DefaultSession, FastifyAuthConfig, GuardedReply, JWT, Session, SessionRequest, User } from "./types.ts";
 
 /**
  * What {@linkcode createAuth} returns: the plugin and the functions of one configuration. The functions can be taken
@@ -193,8 +185,7 @@ export interface CreateAuthConfig<Returned extends DefaultSession = Session>
  * The session that is read if `callbacks.session` returns `Returned`: as it arrives over HTTP, and with a user. If the
  * callback says no more than core's types do, it is `Session`, which an application may extend.
  */
-export type SessionOf<Returned extends DefaultSession> = [DefaultSession] extends [Returned]
-  ? Session & { user: User }
+export type SessionOf<Returned extends DefaultSession> = [DefaultSession] extends [Returned] ? Session & { user: User }
   : JsonOf<Returned & { user: NonNullable<Returned["user"]> }>;
 
 /** A value as JSON delivers it: dates are strings, functions are gone, and `toJSON()` counts if there is one. */
@@ -207,7 +198,8 @@ export type JsonMembersOf<Value> = 0 extends 1 & Value ? Value
   : Value extends string | number | boolean | null | undefined ? Value
   : Value extends readonly unknown[] ? { [Index in keyof Value]: JsonOf<Value[Index]> }
   : Value extends object ? {
-      [Key in keyof Value as Value[Key] extends ((...args: never[]) => unknown) | symbol ? never : Key]:
-        JsonOf<Value[Key]>;
+      [Key in keyof Value as Value[Key] extends ((...args: never[]) => unknown) | symbol ? never : Key]: JsonOf<
+        Value[Key]
+      >;
     }
   : Value;

@@ -14,13 +14,7 @@ import { type FeatureActions, FEATURES } from "./features/mod.ts";
 import { assertSessionArguments, invalid, isRequestOrReply } from "./instance/arguments.ts";
 import { authInstance } from "./instance/auth_instance.ts";
 import { getSession } from "./get_session.ts";
-import type {
-  ConfigForRequest,
-  DefaultSession,
-  FastifyAuthConfig,
-  GuardedReply,
-  SessionRequest,
-} from "./types.ts";
+import type { ConfigForRequest, DefaultSession, FastifyAuthConfig, GuardedReply, SessionRequest } from "./types.ts";
 import { FastifyAuth } from "./plugin.ts";
 import { requireSession } from "./guard/guard.ts";
 import type { RequireSessionOptions, RouteAuthConfig } from "./guard/guard_options.ts";
@@ -103,9 +97,8 @@ function authOf(config: CreateAuthConfig): AuthObject {
       return await getSession(request, own) as Awaited<ReturnType<AuthObject["getSession"]>>;
     },
     requireSession: (options) => requireSession(own, options as RequireSessionOptions),
-    signIn:
-      ((request: ActionRequest, reply: GuardedReply, provider?: string, options: SignInActionOptions = {}) =>
-        signIn(acting(), request, reply, provider, options)) as SignInAction,
+    signIn: ((request: ActionRequest, reply: GuardedReply, provider?: string, options: SignInActionOptions = {}) =>
+      signIn(acting(), request, reply, provider, options)) as SignInAction,
     signOut: ((request: ActionRequest, reply: GuardedReply, options: SignOutActionOptions = {}) =>
       signOut(acting(), request, reply, options)) as SignOutAction,
     updateSession: (request, reply, data, options = {}) =>

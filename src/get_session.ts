@@ -3,13 +3,7 @@ import { FastifyAuthError } from "./errors.ts";
 import { assertSessionArguments } from "./instance/arguments.ts";
 import { readSession } from "./instance/read_session.ts";
 import { Tenants } from "./instance/tenants.ts";
-import type {
-  ConfigForRequest,
-  FastifyAuthConfig,
-  GetSessionResult,
-  Session,
-  SessionRequest,
-} from "./types.ts";
+import type { ConfigForRequest, FastifyAuthConfig, GetSessionResult, Session, SessionRequest } from "./types.ts";
 
 /**
  * The session of a request by the configuration that a function chooses, or `null` if there is none.

@@ -77,9 +77,7 @@ export function redisStore(
   const set = (key: string) => `${prefix}set:${key}`;
   const get = async (key: string) => {
     const [, hash, field] = FIELD.exec(key) ?? [];
-    const found = hash === undefined
-      ? await send("GET", value(key))
-      : await send("HGET", `${prefix}${hash}`, field!);
+    const found = hash === undefined ? await send("GET", value(key)) : await send("HGET", `${prefix}${hash}`, field!);
     return typeof found === "string" ? found : undefined;
   };
   return {

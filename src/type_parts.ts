@@ -16,13 +16,7 @@
  * @module
  */
 export type { AllowGetOptions } from "./actions/actions.ts";
-export type {
-  JsonMembersOf,
-  SessionCallbackParams,
-  SessionOf,
-  SignInAction,
-  SignOutAction,
-} from "./auth_object.ts";
+export type { JsonMembersOf, SessionCallbackParams, SessionOf, SignInAction, SignOutAction } from "./auth_object.ts";
 export type { ActionFailure } from "./errors.ts";
 export type {
   AccessTokenClaims,

@@ -31,8 +31,7 @@ export async function sessionCookie(claims = {}) {
 }
 
 /** A text that is like another but for its end, where a tag is. */
-const changedEnd = (text) =>
-  text.replace(/[\w-]{6}$/, (end) => end.startsWith("AAAAAA") ? "BBBBBB" : "AAAAAA");
+const changedEnd = (text) => text.replace(/[\w-]{6}$/, (end) => end.startsWith("AAAAAA") ? "BBBBBB" : "AAAAAA");
 
 /** What any client can send: no cookie, and one whose tag is wrong. */
 export const forgedCookies = async () => ({ anonymous: "", forged: changedEnd(await sessionCookie()) });

@@ -21,9 +21,7 @@ export async function getSession(request, config) {
 /** The body as core reads it. */
 function encodeBody({ body, headers }) {
   if (body === undefined) return undefined;
-  return headers["content-type"]?.startsWith("application/json")
-    ? JSON.stringify(body)
-    : new URLSearchParams(body);
+  return headers["content-type"]?.startsWith("application/json") ? JSON.stringify(body) : new URLSearchParams(body);
 }
 
 /** Every auth route. */

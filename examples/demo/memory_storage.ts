@@ -21,9 +21,7 @@ function adapterFor(model: string, stored: Map<string, Stored>): Adapter {
   };
 
   const findBy = (field: "uid" | "userCode", value: string): Promise<AdapterPayload | undefined> => {
-    const found = [...stored].find(([key, { payload }]) =>
-      key.startsWith(keyOf("")) && payload[field] === value
-    );
+    const found = [...stored].find(([key, { payload }]) => key.startsWith(keyOf("")) && payload[field] === value);
     return Promise.resolve(found?.[1].payload);
   };
 

@@ -61,9 +61,7 @@ function addPublicPages(pages: FastifyInstance, { database, mail }: RouteParts):
     const record = id ? await database.describeUser(id) : null;
     return sendPage(reply, sessionPage(viewOf(request, reply, mail), cookieSizes(request), record));
   });
-  pages.setNotFoundHandler((request, reply) =>
-    sendPage(reply.code(404), notFoundPage(viewOf(request, reply, mail)))
-  );
+  pages.setNotFoundHandler((request, reply) => sendPage(reply.code(404), notFoundPage(viewOf(request, reply, mail))));
 }
 
 function addDevices(members: FastifyInstance, { config, mail }: RouteParts): void {
@@ -110,9 +108,7 @@ function addInbox(pages: FastifyInstance, { mail }: RouteParts): void {
   pages.get("/inbox/panel", (_request, reply) => sendPage(reply, inboxPanel(inbox)));
   pages.get<ById>("/inbox/:id", (request, reply) => {
     const message = find(request);
-    return message
-      ? sendPage(reply, messagePage(viewOf(request, reply, mail), message))
-      : reply.callNotFound();
+    return message ? sendPage(reply, messagePage(viewOf(request, reply, mail), message)) : reply.callNotFound();
   });
   pages.get<ById>("/inbox/:id/html", (request, reply) => {
     const message = find(request);

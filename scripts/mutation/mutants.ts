@@ -76,11 +76,7 @@ function conditionOf(node: ts.Node): ts.Expression | undefined {
 
 /** What a function gives here, unless `undefined` would be the same for most who ask. */
 function returnedBy(node: ts.Node): ts.Node | undefined {
-  const given = ts.isReturnStatement(node)
-    ? node.expression
-    : ts.isArrowFunction(node)
-    ? node.body
-    : undefined;
+  const given = ts.isReturnStatement(node) ? node.expression : ts.isArrowFunction(node) ? node.body : undefined;
   if (given === undefined || ts.isBlock(given) || ts.isVoidExpression(given)) return undefined;
   return /^(?:undefined|null|false)$/.test(given.getText()) ? undefined : given;
 }

@@ -20,8 +20,7 @@ import { type Baseline, Tree } from "./tree.ts";
 
 const SOURCES = ["src/session", "src/jwt", "src/guard", "src/core", "src/routes/callback", "src/actions"];
 /** They need a browser, a server or a build, or look at neither sessions nor sign-ins. */
-const OTHER_TESTS =
-  /_browser_|\/(?:bundle|cli|database|demo|examples|init|nginx|npm|request_cost|site|start)_/;
+const OTHER_TESTS = /_browser_|\/(?:bundle|cli|database|demo|examples|init|nginx|npm|request_cost|site|start)_/;
 /** How long the tests for a mutant take together at most, on the sources as they are. */
 const MOST_MS = 120_000;
 
@@ -55,9 +54,7 @@ const tests = digest([...testFiles.values()].join(""));
 
 /** All mutants: those of each kind in turn, in an order that depends on nothing but the seed and the ids. */
 function inOrder(): Mutant[] {
-  const all = [...sources].flatMap(([file, text]) => mutantsOf(file, text)).filter(({ id }) =>
-    id.includes(only)
-  );
+  const all = [...sources].flatMap(([file, text]) => mutantsOf(file, text)).filter(({ id }) => id.includes(only));
   const rank = ({ id }: Mutant) => digest(`${seed} ${id}`);
   const kinds = [...Map.groupBy(all, ({ kind }) => kind).values()]
     .map((mutants) => mutants.sort((a, b) => rank(a) < rank(b) ? -1 : 1));

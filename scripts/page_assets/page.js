@@ -39,9 +39,7 @@
   /** The forms without a check mark do as the first one says. */
   function followChoice(choice) {
     for (const box of document.querySelectorAll("[data-choice]")) box.hidden = false;
-    const others = [...document.querySelectorAll("form[data-brand]")].filter((form) =>
-      !form.elements.rememberMe
-    );
+    const others = [...document.querySelectorAll("form[data-brand]")].filter((form) => !form.elements.rememberMe);
     const fields = others.map((form) => {
       const field = Object.assign(document.createElement("input"), { type: "hidden", name: "rememberMe" });
       form.append(field);

@@ -92,9 +92,7 @@ export class AppProcess {
   async stop(): Promise<Ending> {
     const begun = Date.now();
     this.isStopping = true;
-    const last = new Promise<Ending["last"]>((resolve) =>
-      this.#waiting.push(resolve as (answer: never) => void)
-    );
+    const last = new Promise<Ending["last"]>((resolve) => this.#waiting.push(resolve as (answer: never) => void));
     process.kill(this.#child.pid!, "SIGTERM"); // kill() of Deno's child would close its output, too
     const timer = setTimeout(() => process.kill(this.#child.pid!, "SIGKILL"), 30_000);
     const [code, signal] = await this.#ended;

@@ -92,9 +92,7 @@ export function checksOf(measured: Measured): Check[] {
     ),
     none(
       "while the store answered each refresh token was used once",
-      `${refreshes} refreshes, ${
-        reused - (tally.found["a refresh token was used twice"] ?? 0)
-      } twice while it did not`,
+      `${refreshes} refreshes, ${reused - (tally.found["a refresh token was used twice"] ?? 0)} twice while it did not`,
       "a refresh token was used twice",
     ),
     {
@@ -129,9 +127,7 @@ export function checksOf(measured: Measured): Check[] {
     {
       name: "flat descriptors",
       passed: (last.descriptors ?? 0) <= (first.descriptors ?? 0) + SPARE_DESCRIPTORS,
-      shown: `${first.descriptors ?? "unknown"} after the warm-up, ${
-        last.descriptors ?? "unknown"
-      } at the end`,
+      shown: `${first.descriptors ?? "unknown"} after the warm-up, ${last.descriptors ?? "unknown"} at the end`,
     },
     {
       name: "SIGTERM closed each process by itself",

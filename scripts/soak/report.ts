@@ -14,9 +14,7 @@ export async function machineOf(): Promise<string> {
   const { stdout } = await promisify(execFile)("node", ["--version"]);
   const processors = cpus();
   const gigabytes = Math.round(totalmem() / 2 ** 30);
-  return `Node ${stdout.trim().slice(1)}, ${processors.length} × ${
-    processors[0]?.model.trim()
-  }, ${gigabytes} GB, ` +
+  return `Node ${stdout.trim().slice(1)}, ${processors.length} × ${processors[0]?.model.trim()}, ${gigabytes} GB, ` +
     `${platform()} ${release()}`;
 }
 
@@ -72,9 +70,7 @@ function toMarkdown(measured: Measured, checks: readonly Check[], date: string):
     `(${
       Math.round(tally.requests / (milliseconds / 1000))
     } a second, with the load and the servers on the same machine). ` +
-    `Clients broke off ${
-      count(tally.aborted)
-    } of them. [results.json](../scripts/soak/results.json) has all figures.`,
+    `Clients broke off ${count(tally.aborted)} of them. [results.json](../scripts/soak/results.json) has all figures.`,
     table(
       ["check", "result", "found"],
       checks.map(({ name, passed, shown }) => [name, passed ? "passed" : "failed", shown]),

@@ -73,9 +73,7 @@ async function createTables(port: number): Promise<void> {
 
 /** Injects the faults one after the other, over and over, until the load is to end. */
 async function injectFaults(surroundings: Surroundings, tally: Tally, load: Load): Promise<void> {
-  const between = options.requests !== undefined || options.minutes === undefined
-    ? BETWEEN_IN_FULL_MS
-    : BETWEEN_MS;
+  const between = options.requests !== undefined || options.minutes === undefined ? BETWEEN_IN_FULL_MS : BETWEEN_MS;
   for (let round = 0;; round++) {
     const fault = FAULTS[round % FAULTS.length]!;
     if (load.isOver(FAULT_MS + between)) return;
@@ -206,9 +204,7 @@ try {
   const checks = checksOf(measured);
   if (options.report) await writeReport(measured, checks);
   console.log(
-    `\n${
-      checks.map(({ passed, name, shown }) => `${passed ? "ok    " : "FAILED"} ${name}: ${shown}`).join("\n")
-    }`,
+    `\n${checks.map(({ passed, name, shown }) => `${passed ? "ok    " : "FAILED"} ${name}: ${shown}`).join("\n")}`,
   );
   const failed = checks.filter(({ passed }) => !passed).length;
   console.log(`\n${checks.length - failed} passed, ${failed} failed`);

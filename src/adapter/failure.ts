@@ -77,11 +77,9 @@ export class DatabaseUnavailable extends FastifyAuthError {
 
 const CLIENT_MESSAGES: Record<FailureKind, string> = {
   unanswered: "The database did not answer. Try again in a moment.",
-  conflict:
-    "Another request may have stored the same at the same time. Try again. If that fails, too, the reason " +
+  conflict: "Another request may have stored the same at the same time. Try again. If that fails, too, the reason " +
     "is in the application's log.",
-  refused:
-    "The database refused the request. Trying again will not help: the reason is in the application's log.",
+  refused: "The database refused the request. Trying again will not help: the reason is in the application's log.",
   failed: "The database failed. The reason is in the application's log.",
 };
 

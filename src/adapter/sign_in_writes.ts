@@ -150,8 +150,7 @@ export class SignInWrites {
     const user = this.#found;
     if (user === undefined || user.emailVerified) return;
     if (await this.#hasOtherAccount(user.id).catch(() => false)) return;
-    const message =
-      `A sign-in with "${this.#asked!.provider}" was refused, since the user ${user.id} has its ` +
+    const message = `A sign-in with "${this.#asked!.provider}" was refused, since the user ${user.id} has its ` +
       "e-mail address, and is not linked to that account. If that user has no account at all, its first sign-in " +
       "was broken off: its process ended, or the database failed between two writes. Then delete the user from " +
       "the database.";

@@ -93,11 +93,9 @@ async function checkInstance(auth: AuthInstance): Promise<Finding[]> {
 
 const NO_TLS = "has no TLS, so cookies are sent in clear: set AUTH_URL (or `origin`) to the https address.";
 const TABLES = "`fastify-authjs schema` prints the tables with their columns.";
-const READ =
-  "The adapter finds the tables and the columns that it reads; those that it writes alone are not seen.";
+const READ = "The adapter finds the tables and the columns that it reads; those that it writes alone are not seen.";
 
-const PER_REQUEST =
-  "A function chooses the configuration of each request, so the settings of tenants are not " +
+const PER_REQUEST = "A function chooses the configuration of each request, so the settings of tenants are not " +
   "checked here: call the function with one, or check the deployment by its URL.";
 
 async function checkDiscovery(

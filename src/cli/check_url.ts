@@ -148,9 +148,7 @@ function explainOrigin(made: string, origin: string, base: string): string {
   const lost = origin === `https://${theirs?.host}`
     ? "the proxy has TLS, and the application does not know it. "
     : "the application does not know the address that users type. ";
-  return `${what}${lost}Set AUTH_URL=${
-    publicAddress(origin, base)
-  }, or \`trustProxy\` of Fastify to the address ` +
+  return `${what}${lost}Set AUTH_URL=${publicAddress(origin, base)}, or \`trustProxy\` of Fastify to the address ` +
     "of your proxy, and have the proxy send X-Forwarded-Proto and X-Forwarded-Host.";
 }
 

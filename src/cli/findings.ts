@@ -28,9 +28,7 @@ export const NO_PROVIDER = "There is no provider, so no user can sign in.";
 
 /** A line for each finding, and how many there are. */
 export function toText(findings: readonly Finding[]): string {
-  const lines = findings.map(({ level, about, message }) =>
-    `${level.padEnd(7)}  ${about.padEnd(9)}  ${message}`
-  );
+  const lines = findings.map(({ level, about, message }) => `${level.padEnd(7)}  ${about.padEnd(9)}  ${message}`);
   const count = (wanted: Level) => {
     const { length } = findings.filter(({ level }) => level === wanted);
     return `${length} ${wanted}${length === 1 ? "" : "s"}`;

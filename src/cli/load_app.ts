@@ -116,9 +116,7 @@ async function importApp(file: string, apps: readonly FastifyInstance[]): Promis
   const { href } = pathToFileURL(resolve(file));
   const module = await import(href);
   // A module of CommonJS has its exports in `default`.
-  const exported = typeof module.default === "object"
-    ? module.default?.default ?? module.default
-    : module.default;
+  const exported = typeof module.default === "object" ? module.default?.default ?? module.default : module.default;
   if (typeof exported !== "function") {
     const values = [module, module.default, exported].flatMap((value) => Object.values(Object(value)));
     return [exported, ...values].some((value) => apps.includes(value));

@@ -223,8 +223,7 @@ export function drizzle(dialect: Dialect, extras: readonly string[]): string {
   return `import {\n${imports}} from "drizzle-orm/${core}";\n\n${note}${tables.join("\n")}`;
 }
 
-const MYSQL_NOTE =
-  "// Ids are compared as MySQL compares texts: make the database with `collate utf8mb4_bin`\n";
+const MYSQL_NOTE = "// Ids are compared as MySQL compares texts: make the database with `collate utf8mb4_bin`\n";
 
 const PRISMA_TYPES: Readonly<Record<Kind, string>> = {
   key: "String",

@@ -31,12 +31,10 @@ function watch(own: Returns, problemOf: ProblemOf, notices: Notices, isCopied = 
 /** What happens if a callback returns nothing, and what to return. */
 const RETURNS = {
   session: "so no user has a session. Return the session: `session({ session }) { …; return session; }`",
-  jwt:
-    "so the session cannot be read. Return the token, `jwt({ token }) { …; return token; }`, or null to end " +
+  jwt: "so the session cannot be read. Return the token, `jwt({ token }) { …; return token; }`, or null to end " +
     "the session",
   signIn: "so the sign-in is refused. Return true, false or a URL: `signIn() { …; return true; }`",
-  redirect:
-    "so users are led to the origin of the application. Return a URL: `redirect({ url }) { …; return url; }`",
+  redirect: "so users are led to the origin of the application. Return a URL: `redirect({ url }) { …; return url; }`",
 } as const satisfies Partial<Record<keyof Callbacks, string>>;
 
 /** The callbacks, each of which is reported the first time it returns what cannot be meant. */

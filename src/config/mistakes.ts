@@ -74,8 +74,7 @@ const GONE: Readonly<Record<string, string>> = {
   backchannelLogout: "write `providerLogout: { backchannel: true }`.",
   credentialsDatabaseSessions:
     "remove it. With sessions in a database, a sign-in with credentials always creates a row.",
-  doctor:
-    "the log has the table with NODE_ENV=development, and `npx fastify-authjs doctor app.js` prints it.",
+  doctor: "the log has the table with NODE_ENV=development, and `npx fastify-authjs doctor app.js` prints it.",
   language: "write `pages: { language }`.",
   providerSignOut: "write `providerLogout: true`, or its options as an object.",
   refreshGrace: "remove it. A replaced session cookie gets the refreshed session for 30 seconds.",
@@ -83,8 +82,7 @@ const GONE: Readonly<Record<string, string>> = {
   sessionStore: `write \`store\` and \`revocable: true\`, such as ${STORES}.`,
   siteName: "write `pages: { siteName }`.",
   texts: "write `pages: { texts }`.",
-  tokenCacheSize:
-    "remove it. The tokens of some 6,000 users are remembered, and others are opened each time.",
+  tokenCacheSize: "remove it. The tokens of some 6,000 users are remembered, and others are opened each time.",
 };
 
 /** What stops the boot; the first one is said. */
@@ -103,9 +101,7 @@ export const PROBLEMS: readonly Mistake<FastifyAuthErrorCode>[] = [
   }],
   ["FST_AUTHJS_SECRET_MISSING", ({ core, env }) =>
     secretsOf(core).length === 0 &&
-    `There is no secret. ${MAKE_SECRET}${
-      env.NEXTAUTH_SECRET ? " NEXTAUTH_SECRET is not read: rename it." : ""
-    }`],
+    `There is no secret. ${MAKE_SECRET}${env.NEXTAUTH_SECRET ? " NEXTAUTH_SECRET is not read: rename it." : ""}`],
   ["FST_AUTHJS_SECRET_TOO_SHORT", ({ core }) =>
     secretsOf(core).some((secret) => secret.length < 32) &&
     `A secret must have at least 32 characters, and so must every rotated one. ${MAKE_SECRET}`],

@@ -179,8 +179,7 @@ function fieldsOf({ type, credentials, formFields }: ProviderShape) {
 const CORE_LOGOS: readonly string[] = ["/netsuite.svg", "/nextcloud.svg", "/wechat.svg"];
 
 /** Attributes that a field cannot choose: they belong to the page, or a script would be in them. */
-const RESERVED =
-  /^(?:class(?:name)?|form.*|id|label|name|on.*|style|dangerouslysetinnerhtml|children|key|ref)$/i;
+const RESERVED = /^(?:class(?:name)?|form.*|id|label|name|on.*|style|dangerouslysetinnerhtml|children|key|ref)$/i;
 
 /** Attributes as in HTML or, as core's types allow them, as in JSX. */
 function toField(name: string, field: Field): FieldView {

@@ -68,8 +68,7 @@ const PROBLEMS: readonly OfProvider[] = [
     return production && plain !== undefined && !insecure.includes(id) &&
       `The provider "${id}" is reached without TLS at ${plain}, which ${needsTls(id)}`;
   },
-  (provider, settings, { production }) =>
-    production && provider.isOAuth && missingCredentials(provider, settings),
+  (provider, settings, { production }) => production && provider.isOAuth && missingCredentials(provider, settings),
   // What can be known of the key of ID tokens before a sign-in.
   ({ id, factoryId, type }, { issuer, jwks_endpoint, clientSecret, client }, facts) => {
     if (type !== "oidc" || facts.config.verifyIdTokens !== true) return undefined;
@@ -97,9 +96,7 @@ const PROBLEMS: readonly OfProvider[] = [
   },
 ];
 
-export const PROVIDER_PROBLEMS = PROBLEMS.map((messages) =>
-  ["FST_AUTHJS_PROVIDER_INVALID", each(messages)] as const
-);
+export const PROVIDER_PROBLEMS = PROBLEMS.map((messages) => ["FST_AUTHJS_PROVIDER_INVALID", each(messages)] as const);
 
 /** What names the application at a provider: the setting, what it is called, and its variable. */
 const CREDENTIALS = [
@@ -162,17 +159,14 @@ const WARNINGS: readonly (readonly [NoticeCode, OfProvider])[] = [
   // The boot goes on: an application with ten providers is developed with the credentials of one.
   [
     "FST_AUTHJS_WARN_CREDENTIALS",
-    (provider, settings, { production }) =>
-      !(production && provider.isOAuth) && missingCredentials(provider, settings),
+    (provider, settings, { production }) => !(production && provider.isOAuth) && missingCredentials(provider, settings),
   ],
   [
     "FST_AUTHJS_WARN_CREDENTIALS",
     ({ id, factoryId }, settings) =>
       CREDENTIALS.filter(([name]) => isWrapped(String(settings[name] ?? ""))).map(([name, what, suffix]) =>
         `The ${what} of the provider "${id}" has quotation marks or white space around it, which Docker's ` +
-        `\`--env-file\` keeps, for one: the provider will not know it. Set ${
-          variableOf(factoryId, suffix)
-        } (or ` +
+        `\`--env-file\` keeps, for one: the provider will not know it. Set ${variableOf(factoryId, suffix)} (or ` +
         `\`${name}\`) without them.`
       ),
   ],
@@ -180,9 +174,7 @@ const WARNINGS: readonly (readonly [NoticeCode, OfProvider])[] = [
     "FST_AUTHJS_WARN_TLS",
     ({ id, server }, _settings, { production, insecure }) =>
       production && insecure.includes(id) &&
-      `The provider "${id}" may be reached without TLS (${
-          Object.values(server).find(Boolean) ?? "no address"
-        }), by ` +
+      `The provider "${id}" may be reached without TLS (${Object.values(server).find(Boolean) ?? "no address"}), by ` +
         "`insecureProviders`: an attacker who can change traffic on the way to it can sign in as any of its users.",
   ],
 ];
@@ -203,13 +195,9 @@ function missingCredentials({ id, factoryId, type, isOAuth }: ProviderSummary, s
   const how = missing.map(([name, , suffix]) => `${variableOf(factoryId, suffix)} (or \`${name}\`)`);
   const isPublic = missing.length === 1 && missing[0]![0] === "clientSecret";
   return missing.length > 0 &&
-    `The provider "${id}" has no ${
-        missing.map(([, what]) => what).join(" and no ")
-      }, so every sign-in with it ` +
+    `The provider "${id}" has no ${missing.map(([, what]) => what).join(" and no ")}, so every sign-in with it ` +
       `fails: set ${how.join(" and ")}, and load the environment before FastifyAuth() is registered.` +
-      (isPublic
-        ? ' A client that has no secret says so: `client: { token_endpoint_auth_method: "none" }`.'
-        : "");
+      (isPublic ? ' A client that has no secret says so: `client: { token_endpoint_auth_method: "none" }`.' : "");
 }
 
 /** As core takes it, null is the same as unset. */

@@ -16,9 +16,7 @@ export function written(wanted: string, isValid: (value: unknown) => boolean, is
 
 export function required(wanted: string, isValid: (value: unknown) => boolean): Rule {
   return (value, name) =>
-    isValid(value)
-      ? undefined
-      : `\`${name}\` must be ${wanted}; it is ${isNumber(value) ? value : describe(value)}.`;
+    isValid(value) ? undefined : `\`${name}\` must be ${wanted}; it is ${isNumber(value) ? value : describe(value)}.`;
 }
 
 export function numberOf(unit: string, least: number, most: number): Rule {
@@ -74,9 +72,7 @@ function describe(value: unknown, isWord: boolean = false): string {
     return isWord || /^(?:true|false|yes|no|on|off|\d)$/i.test(value) ? `"${value}"` : "a string";
   }
   const other = Array.isArray(value) ? value.findIndex((entry) => !isText(entry)) : -1;
-  return other === -1
-    ? kindOf(value)
-    : `an array whose entry ${other} is ${describe((value as unknown[])[other])}`;
+  return other === -1 ? kindOf(value) : `an array whose entry ${other} is ${describe((value as unknown[])[other])}`;
 }
 
 function kindOf(value: unknown): string {

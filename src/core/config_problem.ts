@@ -38,9 +38,7 @@ export async function coreProblem(resolved: ResolvedConfig): Promise<FastifyAuth
   if (error === undefined) return undefined;
   // Core names neither the option of the factory nor the variable that an OpenID Provider lacks.
   const id = /Provider "([^"]+)" is missing both `issuer` and/.exec(error.message)?.[1];
-  const found = [...resolved.providers.values()].find(({ factoryId, type }) =>
-    factoryId === id && type === "oidc"
-  );
+  const found = [...resolved.providers.values()].find(({ factoryId, type }) => factoryId === id && type === "oidc");
   const hint = found === undefined
     ? ""
     : `. Set ${variableOf(found.factoryId, "ISSUER")} (or \`issuer\`) to the address of the provider.`;

@@ -43,9 +43,7 @@ export function signInOf(
       return answer;
     },
     async jwt(params) {
-      const given = adapter === undefined
-        ? { ...withoutNewUser(params), trigger: "signIn" as const }
-        : params;
+      const given = adapter === undefined ? { ...withoutNewUser(params), trigger: "signIn" as const } : params;
       signedIn = { ...idsOf(given), isNewUser: given.isNewUser === true };
       const linksAccount = linked !== undefined;
       const goesOn = isSignedIn && linksAccount;
@@ -132,9 +130,7 @@ function userIdOf(
   { provider: { id, server: { issuer = id } }, config: { tenant = "" } }: ProviderContext,
 ): string {
   // Each part has its length before it, so that no two lists are one text.
-  const parts = [tenant, issuer, String(providerAccountId)].map((part) =>
-    `${Buffer.byteLength(part)}:${part}`
-  );
+  const parts = [tenant, issuer, String(providerAccountId)].map((part) => `${Buffer.byteLength(part)}:${part}`);
   const text = `fastify-authjs user id v1 ${parts.join("")}`;
   const bytes = hash("sha256", text, "buffer").subarray(0, 16);
   bytes[6] = (bytes[6]! & 0x0f) | 0x80;

@@ -26,9 +26,7 @@ import {
 } from "./guard_options.ts";
 import { isPageView, isSignInPage, returnPath, signInAddress } from "./sign_in_redirect.ts";
 
-const sendUnreadableSession = later(async () =>
-  (await import("../actions/perform.ts")).sendUnreadableSession
-);
+const sendUnreadableSession = later(async () => (await import("../actions/perform.ts")).sendUnreadableSession);
 
 /** The hook that `requireSession()` makes, for `onRequest` or `preHandler`. */
 export type SessionGuard = (request: GuardedRequest, reply: GuardedReply) => Promise<unknown>;

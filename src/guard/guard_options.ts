@@ -95,11 +95,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   roles: (value) =>
     toList(value).length > 0 ? undefined : "`roles` must name a role; leave it out to let every user pass.",
   authorize: (value) =>
-    typeof value === "function"
-      ? undefined
-      : "`authorize` must be a function; leave it out to let every user pass.",
-  respectRouteConfig: (value) =>
-    typeof value === "boolean" ? undefined : "`respectRouteConfig` must be true or false.",
+    typeof value === "function" ? undefined : "`authorize` must be a function; leave it out to let every user pass.",
+  respectRouteConfig: (value) => typeof value === "boolean" ? undefined : "`respectRouteConfig` must be true or false.",
   ...Object.assign({}, ...FEATURES_WITH_OPTIONS.map(({ guard }) => guard.rules)),
 };
 
@@ -142,9 +139,7 @@ export function declaredAuth(config: unknown, where: string): RouteAuthOptions |
 
 /** The features whose options a guard has. */
 export function featuresOf(options: RequireSessionOptions): typeof FEATURES_WITH_OPTIONS {
-  return FEATURES_WITH_OPTIONS.filter(({ guard }) =>
-    Object.keys(guard.rules).some((name) => name in options)
-  );
+  return FEATURES_WITH_OPTIONS.filter(({ guard }) => Object.keys(guard.rules).some((name) => name in options));
 }
 
 /** Whether a signed-in user may pass, by checked options; `where` is for the log. */

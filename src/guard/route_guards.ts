@@ -5,12 +5,7 @@ import { isAuthRoute } from "../http/auth_route.ts";
 import { invalid } from "../instance/arguments.ts";
 import { type Mounted, mountedIn, rootOf } from "../instance/mount.ts";
 import { GUARD, type Guarding, type MarkedGuard, sessionGuard } from "./guard.ts";
-import {
-  declaredAuth,
-  type RouteAuth,
-  type RouteAuthConfig,
-  type RouteAuthOptions,
-} from "./guard_options.ts";
+import { declaredAuth, type RouteAuth, type RouteAuthConfig, type RouteAuthOptions } from "./guard_options.ts";
 import { isSignInRoute } from "./sign_in_redirect.ts";
 
 /** A declared guard. Which registration it is for is known when all are there. */
@@ -109,8 +104,7 @@ export class RouteGuards {
     if (options === false) return;
     const declaration: Declaration = { scope, options, where };
     this.#declarations.push(declaration);
-    const guard = (request: FastifyRequest, reply: FastifyReply) =>
-      this.#guardOf(declaration)(request, reply);
+    const guard = (request: FastifyRequest, reply: FastifyReply) => this.#guardOf(declaration)(request, reply);
     const marked = Object.assign(guard, {
       [GUARD]: (config: unknown) => this.#guardOf(declaration)[GUARD](config),
     });

@@ -32,8 +32,7 @@ export function useAuthBodyParsers(instance: FastifyInstance): void {
     // The parameters of a type may have anything.
     const [type = ""] = headers["content-type"]?.split(";", 1) ?? [];
     const sent = type ? `Its Content-Type, ${JSON.stringify(type.slice(0, 100))},` : "No Content-Type";
-    const message =
-      `${sent} is none that is accepted: send application/json, application/x-www-form-urlencoded or ` +
+    const message = `${sent} is none that is accepted: send application/json, application/x-www-form-urlencoded or ` +
       "multipart/form-data.";
     done(new FastifyAuthError("FST_AUTHJS_BODY_INVALID", message, { statusCode: 415 }));
   });

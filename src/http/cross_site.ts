@@ -52,13 +52,9 @@ export function assertNotCrossSite(headers: Headers, origin: string, trusted: Re
   // Only scheme or port differ, or the server knows itself by a name or address that users do not type.
   const mayBeOwn = page !== undefined && URL.canParse(page) &&
     (new URL(page).hostname === new URL(origin).hostname || isInternal(origin));
-  const own = mayBeOwn
-    ? ` If it is this server's own page, the public origin is wrong: set AUTH_URL=${page}.`
-    : "";
+  const own = mayBeOwn ? ` If it is this server's own page, the public origin is wrong: set AUTH_URL=${page}.` : "";
   throw crossSite(
-    `A page of another origin${
-      page ? ` (${page})` : ""
-    } sent this request to ${origin}. Add that page's origin to ` +
+    `A page of another origin${page ? ` (${page})` : ""} sent this request to ${origin}. Add that page's origin to ` +
       `\`trustedOrigins\` if it is yours.${own}`,
   );
 }

@@ -113,8 +113,7 @@ export function isInternal(origin: string): boolean {
 }
 
 /** An IPv4 address, a name without a dot, or one of a domain for private networks (RFC 6762, RFC 8375). */
-const INTERNAL =
-  /^(?:\d+(?:\.\d+){3}|[^.]+|.*\.(?:local|localhost|localdomain|internal|intranet|lan|home\.arpa))$/;
+const INTERNAL = /^(?:\d+(?:\.\d+){3}|[^.]+|.*\.(?:local|localhost|localdomain|internal|intranet|lan|home\.arpa))$/;
 
 /** @param expected The usual result, which saves parsing. */
 function toOrigin(scheme: string, host: string, expected: string): string | undefined {

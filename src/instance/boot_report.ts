@@ -16,8 +16,7 @@ export interface Report {
 
 type Row = readonly [name: string, value: string];
 
-const PER_REQUEST =
-  "a function chooses the configuration of each request, which is checked with the first one";
+const PER_REQUEST = "a function chooses the configuration of each request, which is checked with the first one";
 
 /** How a mount is set up; without a configuration, if a function chooses one. */
 export function reportOf(auth: AuthInstance | undefined, mount: string): Report {

@@ -3,12 +3,7 @@ import { type Facts, type Mistake, mistakesIn, requireNone } from "../config/mis
 import type { Notice, NoticeCode } from "../config/notices.ts";
 import type { Rule } from "../config/rules.ts";
 import type { Hooks } from "../core/context.ts";
-import type {
-  FeatureGuardOptions,
-  FeatureOptions,
-  FeaturePages,
-  FeatureSignOutOptions,
-} from "../features/mod.ts";
+import type { FeatureGuardOptions, FeatureOptions, FeaturePages, FeatureSignOutOptions } from "../features/mod.ts";
 import { type FastifyAuthErrorCode, invalidConfig } from "../errors.ts";
 import type { LiveSessions } from "../session/live_sessions.ts";
 import type { SharedStore } from "../session/shared_store.ts";

@@ -57,9 +57,7 @@ export function publishMount({ scope, mountPath, paths }: Mounted, auth: AuthIns
   paths.set(auth, found);
   if (mount !== mountPath) {
     scope.log.info(
-      `Users see the auth routes at ${
-        origin!.href
-      }${mount}, by AUTH_URL or \`origin\`, and the application has ` +
+      `Users see the auth routes at ${origin!.href}${mount}, by AUTH_URL or \`origin\`, and the application has ` +
         `them at ${mountPath}: a proxy or \`rewriteUrl\` has to turn the one into the other.`,
     );
   }

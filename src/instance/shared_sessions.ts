@@ -57,8 +57,7 @@ export function warnOfOtherConfig(auth: AuthInstance, { server, log }: SessionRe
   const effect = isShared
     ? "it reads the same sessions, but by its own callbacks and settings, and knows no sign-in page"
     : "with another secret, cookie or strategy, users who sign in there have no session here";
-  const message =
-    `getSession() or requireSession() was given another configuration than FastifyAuth() at ${paths}: ` +
+  const message = `getSession() or requireSession() was given another configuration than FastifyAuth() at ${paths}: ` +
     `${effect}. Export one object and pass it to both.`;
   warnOnce({ auth, log }, "other configuration", "FST_AUTHJS_WARN_CONFIG_OBJECT", message);
 }

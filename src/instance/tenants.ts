@@ -165,12 +165,10 @@ const NO_TENANT =
   "The function that chooses the configuration returned none for a request. Such requests get a 404 from " +
   "auth routes and guards, and have no session. Return the configuration of the tenant, or a default one.";
 
-const NO_CONFIG =
-  "the function returned something else than a configuration. Return an object with `providers` and " +
+const NO_CONFIG = "the function returned something else than a configuration. Return an object with `providers` and " +
   "`tenant`, a promise of one, or undefined if there is none.";
 
-const WITHOUT_TENANT =
-  "the function returned one without `tenant`. Give each configuration the name of its tenant, " +
+const WITHOUT_TENANT = "the function returned one without `tenant`. Give each configuration the name of its tenant, " +
   '`tenant: "acme"`: cookies, tokens and mailed links are bound to it, so that no other accepts them.';
 
 const MADE_ANEW =

@@ -11,9 +11,7 @@ export function attributes(values: Readonly<Record<string, string | true | undef
   return Object.entries(values)
     // A name that could end the tag is no attribute.
     .filter(([name, value]) => value !== undefined && /^[a-z][\w-]*$/i.test(name))
-    .map(([name, value]) =>
-      value === true ? fragment.raw` ${name}` : fragment` ${fragment.raw`${name}`}="${value}"`
-    );
+    .map(([name, value]) => value === true ? fragment.raw` ${name}` : fragment` ${fragment.raw`${name}`}="${value}"`);
 }
 
 /** Hidden fields; those that are `undefined` are left out. */
@@ -36,9 +34,7 @@ export function labelledField(
   const labelled = html`<label for="${id}">${label}</label>`;
   return type === "checkbox"
     ? html`<div class="field check">${input}${labelled}</div>`
-    : html`<div class="field">${labelled}${
-      type === "password" ? withReveal(input, id, texts) : input
-    }${message}</div>`;
+    : html`<div class="field">${labelled}${type === "password" ? withReveal(input, id, texts) : input}${message}</div>`;
 }
 
 /** A password with a button that shows it, and a hint about the caps lock: both by the script. */

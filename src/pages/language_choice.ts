@@ -81,9 +81,7 @@ export class LanguageChoice {
     let read = languages.split(",", MOST_RANGES).join(",");
     for (const [tags, near] of NEAR) {
       read = read.replaceAll(tags, (tag) => {
-        const isAvailable = this.#available.some((available) =>
-          available.toLowerCase() === tag.toLowerCase()
-        );
+        const isAvailable = this.#available.some((available) => available.toLowerCase() === tag.toLowerCase());
         return isAvailable ? tag : near;
       });
     }

@@ -87,9 +87,7 @@ export function signInMail(
 <style>${colorScheme === "auto" && DARK_RULES}</style>
 </head>
 <body class="page" style="margin:0;padding:0;background:${background}">
-<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">${
-    withoutLinks(hints[0]!)
-  }${AFTER_PREVIEW}</div>
+<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">${withoutLinks(hints[0]!)}${AFTER_PREVIEW}</div>
 <${TABLE} class="page" width="100%" style="background:${background}">
 <tr><td align="center" style="padding:32px 12px">
 <!--[if mso]><${TABLE} width="480"><tr><td><![endif]-->

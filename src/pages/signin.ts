@@ -32,11 +32,7 @@ export function signInPage(page: SignInPage, view: PageView): PageContent {
     main: html`<h1>${title}</h1>
 <p class="site">${text}</p>
 ${failed === undefined ? notice : null}
-${
-      page.providers.length === 0
-        ? html`<p>${texts["signIn.none"]}</p>`
-        : methods(page, { failed, notice }, view)
-    }
+${page.providers.length === 0 ? html`<p>${texts["signIn.none"]}</p>` : methods(page, { failed, notice }, view)}
 ${signUp && html`<p class="sign-up"><a href="${signUp}">${texts["link.signUp"]}</a></p>`}`,
   };
 }
@@ -197,9 +193,7 @@ function mailButton(mail: ProviderView, last: SafeHtml | null, view: PageView): 
     formaction: addressOf(mail, view),
     formnovalidate: true as const,
   };
-  return fragment`<button${attributes(button)}><span>${
-    signInLabel(mail, view.language.texts)
-  }</span>${last}</button>`;
+  return fragment`<button${attributes(button)}><span>${signInLabel(mail, view.language.texts)}</span>${last}</button>`;
 }
 
 /** Registers a passkey for a new user. Its script enables it. */

@@ -56,9 +56,7 @@ export function fieldsOf(
   const passkeys = page.providers.some(({ conditional }) => conditional);
   const isOfMail = mail !== undefined && failed === mail.id;
   const hasFailed = failed !== undefined && (isOfMail || failed === provider.id);
-  const shown = provider.fields.filter(({ attributes: { type } }) =>
-    type !== "hidden" && type !== "checkbox"
-  );
+  const shown = provider.fields.filter(({ attributes: { type } }) => type !== "hidden" && type !== "checkbox");
   const blamed = isOfMail ? shown.filter(isIdentifier) : shown;
   const kept = hasFailed ? page.identifier : undefined;
   const next = blamed.find((field) => !(kept && isIdentifier(field))) ?? blamed[0];

@@ -6,9 +6,7 @@ import type { Wait } from "./types.ts";
 /** When to try again; the script replaces the words as the time goes by. */
 export function waitText({ when = "", seconds }: Wait, texts: Texts): SafeHtml {
   const text = texts["error.TooManyRequests.wait"];
-  return html`<span role="timer" data-seconds="${seconds}" data-text="${text}">${
-    fill(text, { when })
-  }</span>`;
+  return html`<span role="timer" data-seconds="${seconds}" data-text="${text}">${fill(text, { when })}</span>`;
 }
 
 /** That there were too many attempts, on the sign-in page. */

@@ -115,9 +115,7 @@ function assertAddress(address: unknown, provider: string): asserts address is s
   // A rejection that nothing waits for would end the process.
   if (isPromise) address.catch(() => {});
   throw new TypeError(
-    `normalizeIdentifier() of the provider "${provider}" returned ${
-      isPromise ? "a promise" : typeof address
-    }: it is ` +
+    `normalizeIdentifier() of the provider "${provider}" returned ${isPromise ? "a promise" : typeof address}: it is ` +
       "not awaited, and has to return the address as a text, or to throw an error. What takes longer is for " +
       "`callbacks.signIn`.",
   );

@@ -64,8 +64,7 @@ export function limitedFetch(
   const production = limits.production && !limits.insecure?.includes(provider);
   const configured = toUrl(wellKnown);
   const belowIssuer = toUrl(issuer && discoveryUrl(issuer));
-  const isMetadata = (url: URL) =>
-    isDiscoveryUrl(url) || isServerMetadata(url) || url.href === configured?.href;
+  const isMetadata = (url: URL) => isDiscoveryUrl(url) || isServerMetadata(url) || url.href === configured?.href;
 
   const send = async (
     input: Parameters<Fetch>[0],
@@ -88,9 +87,7 @@ export function limitedFetch(
     // Core's requests have `redirect: "manual"`. An application that uses `provider[customFetch]` reads
     // errors itself.
     if (init?.redirect !== "manual") return response;
-    const target = !isRedirected && method === "GET" && isMetadata(url)
-      ? discoveryRedirect(response, url)
-      : undefined;
+    const target = !isRedirected && method === "GET" && isMetadata(url) ? discoveryRedirect(response, url) : undefined;
     if (target !== undefined) return await send(target.href, init, target, true);
     const answer = { provider, response, href, sent: () => sentParameters(url, init) };
     const grant = grantType(init);
@@ -109,9 +106,7 @@ export function limitedFetch(
     const load = async () => {
       const response = await send(url.href, { ...init, redirect: "manual" }, url).catch((error) => {
         if (error instanceof FastifyAuthError && error.code === "FST_AUTHJS_UNAVAILABLE") {
-          const setting = url === configured
-            ? "`wellKnown`"
-            : `\`issuer\` (or ${variableOf(factoryId, "ISSUER")})`;
+          const setting = url === configured ? "`wellKnown`" : `\`issuer\` (or ${variableOf(factoryId, "ISSUER")})`;
           error.message += ` That is the discovery document of its issuer: check ${setting}, and that this ` +
             "server can reach it.";
         }
@@ -214,9 +209,7 @@ function sentParameters(url: URL, { body, headers }: RequestInit): [string, stri
   const [scheme = "", credentials = ""] = new Headers(headers).get("authorization")?.split(" ") ?? [];
   const form = body instanceof URLSearchParams ? [...body] : [];
   // The client secret is form-encoded, then base64-encoded with the client id (RFC 6749 section 2.3.1).
-  const [, encoded = ""] = /^basic$/i.test(scheme)
-    ? Buffer.from(credentials, "base64").toString().split(":")
-    : [];
+  const [, encoded = ""] = /^basic$/i.test(scheme) ? Buffer.from(credentials, "base64").toString().split(":") : [];
   const password = new URLSearchParams(`password=${encoded}`).get("password")!;
   return [...url.searchParams, ...form, ["token", credentials], ["password", password]];
 }

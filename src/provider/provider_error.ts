@@ -86,9 +86,7 @@ const SUCCESS_MEMBERS = ["access_token", "id_token", "sub", "id", "issuer"];
 /** Reads the error in the headers or the body of a response; the body can be read again. */
 export async function readOAuthError(response: Response): Promise<OAuthError | undefined> {
   // By its method: its class would have Node load `fetch` when the application starts.
-  const text = "peek" in response
-    ? (response as Response & { peek(): string }).peek()
-    : await response.clone().text();
+  const text = "peek" in response ? (response as Response & { peek(): string }).peek() : await response.clone().text();
   const isForm = /^application\/x-www-form-urlencoded\b/i.test(response.headers.get("content-type") ?? "");
   const body = isForm ? Object.fromEntries(new URLSearchParams(text)) : parseJsonObject(text) ?? {};
   if (response.ok) {

@@ -131,9 +131,7 @@ const WORKAROUNDS: Readonly<Record<string, Workaround | ((shipped: OAuthProvider
 export function applyWorkarounds(provider: Provider): Provider {
   const shipped = provider as unknown as OAuthProvider;
   if (shipped.type !== "oauth" && shipped.type !== "oidc") return provider;
-  const known = "options" in shipped && Object.hasOwn(WORKAROUNDS, shipped.id)
-    ? WORKAROUNDS[shipped.id]!
-    : {};
+  const known = "options" in shipped && Object.hasOwn(WORKAROUNDS, shipped.id) ? WORKAROUNDS[shipped.id]! : {};
   const { tokens, ...replaced } = typeof known === "function" ? known(shipped) : known;
   const token = tokens && { token: withTokenFix(shipped.token, tokens) };
   return withCommonFixes({ ...shipped, ...replaced, ...token }) as unknown as Provider;

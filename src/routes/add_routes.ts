@@ -1,11 +1,5 @@
 /** The routes of a scope: the auth routes, and what answers every other path below the mount path. */
-import type {
-  DoneFuncWithErrOrRes,
-  FastifyInstance,
-  FastifyReply,
-  FastifyRequest,
-  RouteOptions,
-} from "fastify";
+import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import type { AuthInUse } from "../core/context.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
@@ -65,8 +59,7 @@ export function addRoutes(
     method: "GET",
     url: "/assets/:file",
     ...shared(),
-    handler: (request, reply) =>
-      sendAsset(reply, request.params.file, mountOf(request as FastifyRequest).auth),
+    handler: (request, reply) => sendAsset(reply, request.params.file, mountOf(request as FastifyRequest).auth),
   });
 }
 

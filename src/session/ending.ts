@@ -37,9 +37,7 @@ export function endedRead(
 ): SessionRead | undefined {
   const milliseconds = settings.live.endedFor(name);
   if (milliseconds === undefined) return undefined;
-  return milliseconds < LATE_REQUESTS_MS
-    ? SIGNED_OUT
-    : removal(names, name, settings.live.endings(name), settings);
+  return milliseconds < LATE_REQUESTS_MS ? SIGNED_OUT : removal(names, name, settings.live.endings(name), settings);
 }
 
 /**

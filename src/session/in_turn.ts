@@ -114,9 +114,7 @@ export async function updateInTurn<Result extends { readonly sealed?: string | u
   let done: Result | undefined;
   await live.update(name, token, async (newest) => {
     for (let given = newest;;) {
-      const turn = isShared
-        ? await inTurn(context, given, () => work(given), true)
-        : { done: await work(given) };
+      const turn = isShared ? await inTurn(context, given, () => work(given), true) : { done: await work(given) };
       done = turn?.done;
       const sealed = turn?.joined?.token || done?.sealed || given;
       for (const before of [token, given]) live.replace(before, sealed);

@@ -53,9 +53,7 @@ export function openAtOnce(token: string, settings: SessionSettings, decoded?: J
   const name = nameOf(claims, token);
   const life = known ?? tokenLife(claims, lifetimesFor(name, settings), ownTokens);
   // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
-  const { text, current } = parsed && opened
-    ? opened
-    : { text: toJson(claims), current: secrets === undefined };
+  const { text, current } = parsed && opened ? opened : { text: toJson(claims), current: secrets === undefined };
   if (parsed && opened && !known) {
     const isRoom = cache.calculatedSize + 2 * token.length <= cache.maxSize;
     const own = ownString(token);

@@ -54,8 +54,7 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
     const found = { session: toSession(session, context), claims };
     if (error) return { ...removal(cookie.names, name, 0, settings), ...found };
     if (sealed === undefined) return found;
-    const cookies = () =>
-      sessionCookies(live.newest(sealed), cookie.names, settings.cookie, cookieEnd(name, settings));
+    const cookies = () => sessionCookies(live.newest(sealed), cookie.names, settings.cookie, cookieEnd(name, settings));
     return { ...found, update: cookieUpdate(cookies, context) };
   } catch (error) {
     if (error instanceof Refusal || error instanceof JWTSessionError) {

@@ -126,8 +126,7 @@ async function reseal(opened: OpenToken, token: JWT, context: ReadContext): Prom
   const params = { ...jwt, maxAge, token: withName(token, name), salt: cookie.name };
   // A session that is larger already was accepted under another limit: it may stay, and not grow.
   const held = cookieSize(cookie.name, opened.token) + (namedBy(claims) ? 0 : NAME_SIZE);
-  const warn = (message: string) =>
-    warnOnce(context, "large session", "FST_AUTHJS_WARN_SESSION_SIZE", message);
+  const warn = (message: string) => warnOnce(context, "large session", "FST_AUTHJS_WARN_SESSION_SIZE", message);
   try {
     return await encodeWithin(jwt, params, { limit: Math.max(cookieLimit, held), warn });
   } catch (error) {

@@ -87,8 +87,7 @@ export class SharedStore {
       this.#isDown = false;
       return result;
     } catch (cause) {
-      const problem =
-        `The store's ${name}() failed; sessions are refreshed and sign-in links used without it.`;
+      const problem = `The store's ${name}() failed; sessions are refreshed and sign-in links used without it.`;
       if (!this.#isDown) log.error(new Error(problem, { cause }));
       this.#isDown = true;
       return otherwise;

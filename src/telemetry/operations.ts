@@ -3,12 +3,7 @@
  * `node:diagnostics_channel`. If nothing listens, an operation costs the question whether something does.
  */
 import { type Channel, channel, type TracingChannel, tracingChannel } from "node:diagnostics_channel";
-import type {
-  AdapterCallOperation,
-  AuthActionOperation,
-  Operation,
-  ProviderRequestOperation,
-} from "../types.ts";
+import type { AdapterCallOperation, AuthActionOperation, Operation, ProviderRequestOperation } from "../types.ts";
 
 /** What a message gets when its operation is done. */
 type Ending<Message extends Operation> = { -readonly [Key in keyof Message]?: Message[Key] };

@@ -38,9 +38,7 @@ export class CookieJar {
     for (const line of lines) {
       const { name, value = "", maxAge, expires } = parseSetCookie(line, { decode: (text) => text });
       // Max-Age counts before Expires (RFC 6265 section 5.3).
-      const isGone = maxAge === undefined
-        ? expires !== undefined && expires.getTime() <= Date.now()
-        : maxAge <= 0;
+      const isGone = maxAge === undefined ? expires !== undefined && expires.getTime() <= Date.now() : maxAge <= 0;
       if (isGone) this.#cookies.delete(name);
       else this.#cookies.set(name, value);
     }

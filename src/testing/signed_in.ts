@@ -10,13 +10,7 @@ import { createSession, type NewSession } from "../session/create.ts";
 import type { SignInParams } from "../session/hooks.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import type { Account, FastifyAuthConfig, Profile, User } from "../types.ts";
-import {
-  CookieJar,
-  injectWith,
-  type InjectWithCookies,
-  refuseInProduction,
-  type TestedApp,
-} from "./inject.ts";
+import { CookieJar, injectWith, type InjectWithCookies, refuseInProduction, type TestedApp } from "./inject.ts";
 
 /** Who is signed in, and how. */
 export interface SignedInOptions {

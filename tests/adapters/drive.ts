@@ -9,15 +9,7 @@ import type { FastifyInstance } from "fastify";
 import type { FastifyAuthConfig } from "fastify-authjs";
 import { testApp, testConfig } from "../support/app.ts";
 import { Client } from "../support/client.ts";
-import {
-  COOKIE,
-  DAY,
-  mailProvider,
-  reader,
-  readerOf,
-  requestLink,
-  rowOf,
-} from "../support/database_setup.ts";
+import { COOKIE, DAY, mailProvider, reader, readerOf, requestLink, rowOf } from "../support/database_setup.ts";
 import { identityProvider, type Person, signedIn, signInAs } from "../support/identity.ts";
 import { testStore } from "../support/test_store.ts";
 import type { AdapterCase, Query } from "./adapter_case.ts";

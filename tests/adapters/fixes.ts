@@ -50,9 +50,7 @@ function quoted(database: Database, name: string): string {
 
 function longColumns(database: Database, accounts: string, users: string): Fix {
   const change = (name: string) =>
-    database === "mariadb"
-      ? `MODIFY ${quoted(database, name)} text`
-      : `ALTER ${quoted(database, name)} TYPE text`;
+    database === "mariadb" ? `MODIFY ${quoted(database, name)} text` : `ALTER ${quoted(database, name)} TYPE text`;
   const tokens = ["access_token", "refresh_token", "id_token", "scope"].map(change).join(", ");
   const sql = `ALTER TABLE ${quoted(database, accounts)} ${tokens};
 ALTER TABLE ${quoted(database, users)} ${change("image")};`;

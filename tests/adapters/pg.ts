@@ -20,8 +20,7 @@ async function onPostgres(server: string): Promise<OpenCase> {
   const pool = new pg.Pool({ connectionString: database.url });
   return {
     adapter: PostgresAdapter(pool),
-    listSessions: async (userId) =>
-      (await pool.query('SELECT * FROM sessions WHERE "userId" = $1', [userId])).rows,
+    listSessions: async (userId) => (await pool.query('SELECT * FROM sessions WHERE "userId" = $1', [userId])).rows,
     query: database.query,
     async [Symbol.asyncDispose]() {
       await pool.end();

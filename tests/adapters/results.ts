@@ -7,8 +7,7 @@ import type { CaseResult } from "./drive.ts";
 import recorded from "./results.json" with { type: "json" };
 
 /** What is recorded of one case. */
-export interface Recorded
-  extends Pick<CaseResult, "byAdapter" | "longTokens" | "keepsLinks" | "short" | "unindexed"> {
+export interface Recorded extends Pick<CaseResult, "byAdapter" | "longTokens" | "keepsLinks" | "short" | "unindexed"> {
   readonly adapter: string;
   readonly database: string;
 }

@@ -53,9 +53,7 @@ export async function schemaFacts(database: string, query: Query | undefined): P
     /^(?:accounts?|users?)$/.test(fold(table)) && length < (LENGTHS[fold(name)] ?? 0)
   );
   const unindexed = LOOKUPS.flatMap(({ table, columns: keys }) => {
-    const found = columns.filter((column) =>
-      table.test(fold(column.table)) && keys.includes(fold(column.name))
-    );
+    const found = columns.filter((column) => table.test(fold(column.table)) && keys.includes(fold(column.name)));
     return found.some(({ indexed }) => indexed) ? [] : found;
   });
   return {

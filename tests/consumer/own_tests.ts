@@ -126,8 +126,7 @@ function packageName(specifier: string): string {
 
 /** Reads the counts and the failures, each with its error, from a TAP report. */
 function toResult(output: string): Result {
-  const count = (name: string) =>
-    Number(output.match(new RegExp(`^# ${name} (\\d+)$`, "m"))?.[1] ?? Number.NaN);
+  const count = (name: string) => Number(output.match(new RegExp(`^# ${name} (\\d+)$`, "m"))?.[1] ?? Number.NaN);
   if (Number.isNaN(count("pass"))) throw new Error(output);
   if (count("skipped") > 0) console.log(`     ${count("skipped")} tests say that they were not run`);
   const failed = [...output.matchAll(/^ *not ok \d+ - [^]*?^ *\.\.\.$/gm)].map(([report]) => report);

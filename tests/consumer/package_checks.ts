@@ -23,9 +23,7 @@ export async function checkContents(project: string): Promise<Result> {
   const directory = join(project, "node_modules/fastify-authjs");
   const files = (await readdir(directory, { recursive: true })).map((file) => file.replaceAll("\\", "/"));
   const { exports, bin } = await readManifest(project, "fastify-authjs");
-  const named = Object.values(exports).flatMap((target) =>
-    typeof target === "string" ? target : Object.values(target)
-  );
+  const named = Object.values(exports).flatMap((target) => typeof target === "string" ? target : Object.values(target));
   const papers = ["README.md", "LICENSE", "CHANGELOG.md"];
   const expected = [...papers, ...[...named, ...Object.values(bin)].map((path) => path.replace("./", ""))];
   const failed = expected.filter((file) => !files.includes(file)).map((file) => `${file} is missing`);

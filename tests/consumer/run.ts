@@ -51,9 +51,7 @@ async function main(): Promise<void> {
   const short = process.argv.includes("--short");
   const work = await makeWorkDirectory();
   try {
-    const tarball = dist
-      ? await findTarball(dist)
-      : await buildTarball(process.argv.slice(2).filter(isOfBuild));
+    const tarball = dist ? await findTarball(dist) : await buildTarball(process.argv.slice(2).filter(isOfBuild));
     const runtimes = await findRuntimes(short ? [...ownTests.split(","), "24"] : undefined);
     const tools = runtimes.find(({ name }) => name.startsWith("Node 24"));
     if (!tools) throw new Error("Node 24 runs the tools of this project, and cannot be had here");

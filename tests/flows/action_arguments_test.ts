@@ -14,8 +14,7 @@ type Act = (auth: AuthObject, request: FastifyRequest, reply: FastifyReply) => u
 const ACTIONS: Record<string, Act> = {
   "`fields` of signIn()": (auth, request, reply) =>
     auth.signIn(request, reply, "credentials", { fields: request.body }),
-  "options of signIn()": (auth, request, reply) =>
-    auth.signIn(request, reply, "github", request.body as object),
+  "options of signIn()": (auth, request, reply) => auth.signIn(request, reply, "github", request.body as object),
   "`authorizationParams` of signIn()": (auth, request, reply) =>
     auth.signIn(request, reply, "github", { authorizationParams: request.body as Record<string, string> }),
   "options of signOut()": (auth, request, reply) => auth.signOut(request, reply, request.body as object),
@@ -24,10 +23,8 @@ const ACTIONS: Record<string, Act> = {
   "account of unlinkAccount()": (auth, request) =>
     auth.unlinkAccount(request, request.body as { provider: string; providerAccountId: string }),
   "id of revokeSession()": (auth, request) => auth.revokeSession(request.body as string),
-  "options of revokeSessions()": (auth, request) =>
-    auth.revokeSessions("1", request.body as { except: string }),
-  "`except` of revokeSessions()": (auth, request) =>
-    auth.revokeSessions("1", { except: request.body as string }),
+  "options of revokeSessions()": (auth, request) => auth.revokeSessions("1", request.body as { except: string }),
+  "`except` of revokeSessions()": (auth, request) => auth.revokeSessions("1", { except: request.body as string }),
 };
 
 async function appOf(act: Act): Promise<FastifyInstance> {

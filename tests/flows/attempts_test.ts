@@ -269,17 +269,13 @@ Deno.test("attributes of `cookies.state` apply to the attempts, and its name is 
     {},
     async ({ client, provider }) => {
       const started = await startSignIn(client);
-      const [line] = [started.headers["set-cookie"]].flat().map(String).filter((each) =>
-        each.startsWith("flow.")
-      );
+      const [line] = [started.headers["set-cookie"]].flat().map(String).filter((each) => each.startsWith("flow."));
       assertMatch(
         line!,
         /^flow\.[\w-]{19}=[\w-]+; Max-Age=60; Path=\/auth; HttpOnly; Secure; SameSite=None$/,
       );
       const answer = await client.get(pathOf(provider.authorize(locationOf(started))));
-      const [cleared] = [answer.headers["set-cookie"]].flat().map(String).filter((each) =>
-        each.startsWith("flow.")
-      );
+      const [cleared] = [answer.headers["set-cookie"]].flat().map(String).filter((each) => each.startsWith("flow."));
       assertMatch(cleared!, /=; Max-Age=0; Path=\/auth;/);
       assertEquals(await signedInName(client), "Ada");
     },

@@ -28,8 +28,7 @@ browserTest(
       ));
     app.post(
       "/login",
-      (request, reply) =>
-        auth.signIn(request, reply, "credentials", { fields: request.body, callbackUrl: "/mine" }),
+      (request, reply) => auth.signIn(request, reply, "credentials", { fields: request.body, callbackUrl: "/mine" }),
     );
     app.post("/logout", (request, reply) => auth.signOut(request, reply, { callbackUrl: "/" }));
     await app.listen({ port: 0, host: "127.0.0.1" });

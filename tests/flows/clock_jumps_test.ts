@@ -210,9 +210,7 @@ for (const [direction, by] of [["ahead", HOUR], ["behind", -HOUR]] as const) {
       jump(clock, by);
       open();
       const answer = await reading;
-      const written = setCookies(answer).filter((line) =>
-        line.startsWith(`${NAME}=`) && !/max-age=0/i.test(line)
-      );
+      const written = setCookies(answer).filter((line) => line.startsWith(`${NAME}=`) && !/max-age=0/i.test(line));
       const late = new Client(setup.app);
       late.cookies.set(NAME, written[0]?.split(/[=;]/)[1] ?? setup.client.cookies.get(NAME) ?? "none");
       assertEquals((await late.get("/me")).json().session, null);

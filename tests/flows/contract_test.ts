@@ -175,8 +175,7 @@ Deno.test("section 1.4: it works over a real HTTP/1.1 socket", async () => {
   const { port } = app.server.address() as AddressInfo;
   const csrf = await fetch(`${origin}/auth/csrf`);
   const { csrfToken } = await csrf.json();
-  const jar = (response: Response) =>
-    response.headers.getSetCookie().map((line) => line.split(";")[0]).join("; ");
+  const jar = (response: Response) => response.headers.getSetCookie().map((line) => line.split(";")[0]).join("; ");
   const signedIn = await fetch(`${origin}/auth/callback/credentials`, {
     method: "POST",
     redirect: "manual",

@@ -157,9 +157,7 @@ browserTest("demo in a browser: a user sees three devices, and signs two of them
     const browser = page.context().browser()!;
     const agents = ["Mozilla/5.0 (X11; Linux) Firefox/140.0", "Mozilla/5.0 (iPhone) Safari/605.1", undefined];
     const windows = await Promise.all(
-      agents.map(async (userAgent) =>
-        userAgent === undefined ? page : await openPage(browser, { userAgent })
-      ),
+      agents.map(async (userAgent) => userAgent === undefined ? page : await openPage(browser, { userAgent })),
     );
     for (const window of windows) {
       await window.goto(`${origin}/auth/signin?callbackUrl=%2Fdevices`);

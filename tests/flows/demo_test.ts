@@ -7,14 +7,7 @@ import { fileURLToPath } from "node:url";
 import { assert, assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { html } from "../../examples/demo/pages/html.ts";
 import { SoftwareAuthenticator } from "../support/webauthn_authenticator.ts";
-import {
-  type RunningDemo,
-  startDemo,
-  type Visited,
-  Visitor,
-  withDataDir,
-  withDemo,
-} from "../support/demo.ts";
+import { type RunningDemo, startDemo, type Visited, Visitor, withDataDir, withDemo } from "../support/demo.ts";
 
 const MAIN = fileURLToPath(new URL("../../examples/demo/main.ts", import.meta.url));
 

@@ -22,8 +22,7 @@ function configuration() {
     providers: [
       Credentials({
         credentials: { username: {}, password: {} },
-        authorize: ({ username, password }) =>
-          password === "open" ? { id: "1", name: String(username) } : null,
+        authorize: ({ username, password }) => password === "open" ? { id: "1", name: String(username) } : null,
       }),
       {
         id: "op",

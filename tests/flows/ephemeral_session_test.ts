@@ -173,8 +173,7 @@ for (const way of ["link", "code"] as const) {
       type: "email" as const,
       name: "E-mail",
       maxAge: 3600,
-      sendVerificationRequest: (params: VerificationMailParams) =>
-        void mails.push({ ...params, code: params.code! }),
+      sendVerificationRequest: (params: VerificationMailParams) => void mails.push({ ...params, code: params.code! }),
     };
     const { adapter } = database();
     await using app = await testApp(testConfig({ adapter, providers: [email as never] }));

@@ -18,13 +18,7 @@ import { browserTest } from "../support/browser.ts";
 import { type Answer, Client } from "../support/client.ts";
 import { withEnvironment } from "../support/environment.ts";
 import { denoFlags } from "../support/deno_flags.ts";
-import {
-  browserOver,
-  ENVIRONMENT,
-  runProgram,
-  temporaryFolder,
-  writeNestConfig,
-} from "../support/examples.ts";
+import { browserOver, ENVIRONMENT, runProgram, temporaryFolder, writeNestConfig } from "../support/examples.ts";
 import { overHttp, type Send } from "../support/http_transport.ts";
 import { memoryAdapter, type MemoryTables } from "../support/memory_adapter.ts";
 
@@ -72,8 +66,7 @@ exampleTest("GraphQL has the session in its context", async () => {
   const { build } = await import("../../examples/graphql.ts");
   await using app = await build();
   const client = new Client(app);
-  const query = async (text: string) =>
-    (await client.request("POST", "/graphql", { json: { query: text } })).json();
+  const query = async (text: string) => (await client.request("POST", "/graphql", { json: { query: text } })).json();
   const read = async () => {
     const { data, errors } = await query("{ me { name } secret }");
     return [data.me?.name, data.secret, errors?.[0].extensions.code];
@@ -103,9 +96,7 @@ exampleTest("failed attempts to sign in are limited", async () => {
 exampleTest("tenants have sessions of their own", async () => {
   const { build } = await import("../../examples/tenants.ts");
   await using app = await build();
-  const [acme, umbrella] = ["acme", "umbrella"].map((name) =>
-    new Client(app, { host: `${name}.localhost:3000` })
-  );
+  const [acme, umbrella] = ["acme", "umbrella"].map((name) => new Client(app, { host: `${name}.localhost:3000` }));
   const name = async () => (await acme!.get("/me")).json<{ name: string } | null>()?.name;
   await signInReadSignOut(acme!, name, "Ada", undefined);
   await acme!.signIn(ADA);
@@ -174,8 +165,7 @@ exampleTest("a user links an account on a page, and unlinks the other one", asyn
     ),
   });
   const ada = await issuer.signIn(app, { provider: "github" });
-  const page = async (url = "/accounts") =>
-    [...(await ada(url)).body.matchAll(/<li>(\w+)/g)].map(([, id]) => id);
+  const page = async (url = "/accounts") => [...(await ada(url)).body.matchAll(/<li>(\w+)/g)].map(([, id]) => id);
   assertEquals(await page(), ["github"]);
 
   const started = await ada({ method: "POST", url: "/accounts/link/google" });
@@ -385,9 +375,7 @@ Deno.test("examples: each starts from a clone by the command in README.md", asyn
     }
   }
   const names = (await readdir(join(root, "examples")))
-    .filter((name) => !/^(?:README\.md|auth\.ts|testing\.ts|demo)$/.test(name)).map((name) =>
-      name.replace(".ts", "")
-    );
+    .filter((name) => !/^(?:README\.md|auth\.ts|testing\.ts|demo)$/.test(name)).map((name) => name.replace(".ts", ""));
   const { CHECKOUT_CONFIG: _, ...environment } = process.env;
   const start = async (name: string) => {
     const settings = { ...environment, PORT: "0", DATABASE_URL: "postgres://localhost/none" } as Record<
@@ -418,9 +406,7 @@ Deno.test("examples: README.md has the number of lines that join NestJS and the 
   const folder = new URL("../../examples/", import.meta.url);
   const source = await readFile(new URL("nestjs/main.mts", folder), "utf8");
   const [, glue = ""] = /\/\/ The glue.*\n([^]*?)\/\/ The application/.exec(source) ?? [];
-  const lines = [...glue.split("\n"), "await app.register(FastifyAuth(config))"].filter((line) =>
-    line.trim() !== ""
-  );
+  const lines = [...glue.split("\n"), "await app.register(FastifyAuth(config))"].filter((line) => line.trim() !== "");
   assert(lines.length > 1 && lines.length <= 20, `${lines.length} lines`);
   assertStringIncludes(await readFile(new URL("README.md", folder), "utf8"), `${lines.length} lines`);
 });

@@ -249,8 +249,7 @@ const headOf = (line: string, headers: Record<string, string>) =>
     "",
   ].join("\r\n");
 
-const errorsIn = (lines: readonly LogLine[]) =>
-  lines.filter(({ level }) => level >= 50).map(({ msg }) => msg);
+const errorsIn = (lines: readonly LogLine[]) => lines.filter(({ level }) => level >= 50).map(({ msg }) => msg);
 
 Deno.test("clients that hang up in the middle of a request or of its answer leave nothing behind", async () => {
   await using setup = await guardedApp(testConfig());

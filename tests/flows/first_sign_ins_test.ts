@@ -22,8 +22,7 @@ function slowDatabase() {
   };
   const unique: Adapter = {
     ...adapter,
-    createUser: async (user) =>
-      await adapter.getUserByEmail(user.email) ? refuse() : adapter.createUser(user),
+    createUser: async (user) => await adapter.getUserByEmail(user.email) ? refuse() : adapter.createUser(user),
     linkAccount: async (account) =>
       await adapter.getUserByAccount(account) ? refuse() : await adapter.linkAccount(account) as never,
   };
@@ -64,8 +63,7 @@ async function returning(app: FastifyInstance, provider: string, person: Person)
   return { client, finish: () => client.get(`/auth/callback/${provider}?${query}`) };
 }
 
-const together = (browsers: { finish: () => Promise<Answer> }[]) =>
-  Promise.all(browsers.map(({ finish }) => finish()));
+const together = (browsers: { finish: () => Promise<Answer> }[]) => Promise.all(browsers.map(({ finish }) => finish()));
 
 Deno.test("of three first sign-ins of one user at the same time each signs in, and one creates the user", async () => {
   const database = slowDatabase();

@@ -78,9 +78,7 @@ for (const [collation, above] of server ? Object.entries(COLLATIONS) : []) {
       const parts = (weight.match(/.{4}/g) ?? []).map((part) => firsts.get(part));
       return parts.includes(undefined) ? firsts.get(weight)! : parts.join("");
     };
-    const apart = characters.filter(({ character, weight }) =>
-      foldName(character) !== foldName(spelling(weight))
-    );
+    const apart = characters.filter(({ character, weight }) => foldName(character) !== foldName(spelling(weight)));
     assertEquals(apart.map(({ character, weight }) => `${character}: ${spelling(weight)}`), []);
   });
 }

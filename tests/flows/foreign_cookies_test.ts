@@ -196,9 +196,7 @@ for (const [before, after] of [[6000, 0], [0, 6000], [9000, 3000]] as const) {
         provider.script = { claims: { name: "Grace" } };
         size = after;
         await signIn();
-        const expected = after === 0
-          ? [secure]
-          : [0, 1, 2].slice(0, after / 3000 + 1).map((i) => `${secure}.${i}`);
+        const expected = after === 0 ? [secure] : [0, 1, 2].slice(0, after / 3000 + 1).map((i) => `${secure}.${i}`);
         assertEquals(parts(), expected);
         assertEquals(await signedInName(client), "Grace");
       },

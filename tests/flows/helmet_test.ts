@@ -42,9 +42,7 @@ async function authorizationServer() {
       back.search = new URLSearchParams({ code: "a-code", state: searchParams.get("state")! }).toString();
       return response.writeHead(302, { location: back.href }).end();
     }
-    const body = pathname === "/token"
-      ? { access_token: "a", token_type: "bearer" }
-      : { id: "ada", name: "Ada" };
+    const body = pathname === "/token" ? { access_token: "a", token_type: "bearer" } : { id: "ada", name: "Ada" };
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
   });
   await new Promise<void>((resolve) => server.listen(0, resolve));

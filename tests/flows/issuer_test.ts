@@ -6,12 +6,7 @@ import type { LogLine } from "../support/app.ts";
 import { locationOf, oauthApp, pathOf, reasons, signedInName, startSignIn } from "../support/oauth_client.ts";
 import { ProviderBrowser, startOpenIdProvider } from "../support/openid_provider.ts";
 import { PATHS, type Script, ScriptedProvider } from "../support/scripted_provider.ts";
-import {
-  oauthSettings,
-  type ScriptedParts,
-  signInThrough,
-  withProvider,
-} from "../support/scripted_sign_in.ts";
+import { oauthSettings, type ScriptedParts, signInThrough, withProvider } from "../support/scripted_sign_in.ts";
 
 const ERROR_PAGE = "http://localhost/auth/error?error=Configuration";
 const OTHER = "https://other-issuer.example";

@@ -24,8 +24,7 @@ const THROWN: Record<string, () => Error> = {
   locked: () => new Locked(),
   denied: () => new AccessDenied(),
   often: () => new TooManyAttempts(),
-  limited: () =>
-    Object.assign(new Error("rate limit of ada"), { statusCode: 429, headers: { "retry-after": "7" } }),
+  limited: () => Object.assign(new Error("rate limit of ada"), { statusCode: 429, headers: { "retry-after": "7" } }),
   busy: () => Object.assign(new Error("the directory is full"), { statusCode: 503 }),
   unknown: () => Object.assign(new Error("no such user in the directory"), { statusCode: 401 }),
   banned: () => Object.assign(new Error("banned since May"), { statusCode: 403 }),

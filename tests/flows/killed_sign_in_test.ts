@@ -68,9 +68,7 @@ for (const shared of postgres && redis ? [true, false] : []) {
       }
       assertStringIncludes(location, "error=OAuthAccountNotLinked");
       const { rows: [user] } = await pool.query("SELECT id FROM users");
-      const said = log.split("\n").find((line) =>
-        line.includes(`since the user ${user.id} has its e-mail address`)
-      );
+      const said = log.split("\n").find((line) => line.includes(`since the user ${user.id} has its e-mail address`));
       assert(said?.includes("its first sign-in was broken off"), log);
     } finally {
       await Promise.all([killed, other].map(stopChildApp));

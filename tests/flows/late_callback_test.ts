@@ -205,8 +205,7 @@ Deno.test("P6: if the database is down, or the redirect callback throws, a late 
   const adapter = memoryAdapter();
   const failing = {
     ...adapter,
-    getSessionAndUser: (token: string) =>
-      fails ? Promise.reject(new Error("down")) : adapter.getSessionAndUser!(token),
+    getSessionAndUser: (token: string) => fails ? Promise.reject(new Error("down")) : adapter.getSessionAndUser!(token),
   };
   await withProvider(
     {},

@@ -112,8 +112,7 @@ Deno.test("an agent finds the authorization server, and gets the tools of its sc
     assertEquals(writer.asked.origin, issuer.issuer);
     assertEquals(writer.asked.searchParams.get("code_challenge_method"), "S256");
     assertEquals(writer.asked.searchParams.get("resource"), url.href);
-    const names = async ({ client }: typeof writer) =>
-      (await client.listTools()).tools.map(({ name }) => name);
+    const names = async ({ client }: typeof writer) => (await client.listTools()).tools.map(({ name }) => name);
     assertEquals(await names(writer), ["list_notes", "add_note"]);
     await writer.client.callTool({ name: "add_note", arguments: { text: "buy milk" } });
 

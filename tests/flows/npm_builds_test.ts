@@ -134,8 +134,7 @@ Deno.test("joinModules() refuses two classes of one name: the second would have 
     ...BUILD,
     "esm/src/one.js": refused,
     "esm/src/two.js": refused,
-    "esm/mod.js":
-      `export { Refused } from "./src/one.js";\nexport { Refused as Other } from "./src/two.js";\n`,
+    "esm/mod.js": `export { Refused } from "./src/one.js";\nexport { Refused as Other } from "./src/two.js";\n`,
   };
   await withBuild(files, async (directory) => {
     const fields = await fieldsOf({ ".": "./mod.ts" });

@@ -34,8 +34,7 @@ browserTest("example: useSession() of React follows a sign-in, a sign-out and th
   const origin = `http://localhost:${(app.server.address() as AddressInfo).port}`;
   // Less than the 20 seconds that Chrome's cache holds a request back for another one of the same address.
   const timeout = 15_000;
-  const heading = (text: string) =>
-    page.getByRole("heading", { name: text, exact: true }).waitFor({ timeout });
+  const heading = (text: string) => page.getByRole("heading", { name: text, exact: true }).waitFor({ timeout });
   await page.goto(origin);
   await heading("signed-out");
   assertEquals(reads, ["GET"]); // once for both components

@@ -266,8 +266,7 @@ function answerFields(): Field[] {
     ),
     run(
       "the table of a database",
-      (value) =>
-        new AdapterFailure("getUser", "refused", { cause: new Error("table ".repeat(1_000) + value) }),
+      (value) => new AdapterFailure("getUser", "refused", { cause: new Error("table ".repeat(1_000) + value) }),
     ),
   ];
 }

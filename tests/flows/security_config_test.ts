@@ -75,8 +75,7 @@ Deno.test("C3: a deep-frozen config works, and the caller's object stays as it w
     const client = new Client(app);
     await client.signIn(ada);
     assertEquals((await client.get("/me")).json().session.user.name, "ada");
-    const { location } =
-      (await client.post("/auth/signin/github", { csrfToken: await client.csrfToken() })).headers;
+    const { location } = (await client.post("/auth/signin/github", { csrfToken: await client.csrfToken() })).headers;
     assertStringIncludes(String(location), "client_id=id");
   });
 });
@@ -228,8 +227,7 @@ Deno.test("C7: a nested prefix counts whole, also before the first request", asy
   await app.register(async (scope) => {
     await scope.register(FastifyAuth(config));
   }, { prefix: "/scoped" });
-  const callbackUrl = async (path: string) =>
-    (await app.inject(`${path}/providers`)).json().credentials.callbackUrl;
+  const callbackUrl = async (path: string) => (await app.inject(`${path}/providers`)).json().credentials.callbackUrl;
   assertEquals(await callbackUrl("/api/auth"), "http://localhost/api/auth/callback/credentials");
   assertEquals(await callbackUrl("/scoped"), "http://localhost/scoped/callback/credentials");
 });

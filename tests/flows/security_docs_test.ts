@@ -31,17 +31,13 @@ Deno.test("V7: docs/security.md has each module of the conformance plans, and wh
   const rows = (await read("docs/security.md")).matchAll(
     /^\| `(oidcc-[\w-]+)` +\| (.*?) +\|.*\| (\w+) +\|$/gm,
   );
-  const tested = PLANS.flatMap(({ profile, modules }) =>
-    modules.map(({ name, outcome }) => [name, profile, outcome])
-  );
+  const tested = PLANS.flatMap(({ profile, modules }) => modules.map(({ name, outcome }) => [name, profile, outcome]));
   assertEquals([...rows].map(([, ...cells]) => cells), tested);
   assertEquals(tested.length, 45);
 });
 
 Deno.test("F1: examples of session callbacks name the fields that they send", async () => {
-  const pages = [...Deno.readDirSync(new URL("../../docs", import.meta.url))].map(({ name }) =>
-    `docs/${name}`
-  );
+  const pages = [...Deno.readDirSync(new URL("../../docs", import.meta.url))].map(({ name }) => `docs/${name}`);
   for (const page of ["README.md", ...pages.filter((name) => name.endsWith(".md"))]) {
     const spread = (await read(page)).match(/^.*\.\.\.session\b.*$/m)?.[0];
     assertEquals(spread, undefined, page);
@@ -51,9 +47,7 @@ Deno.test("F1: examples of session callbacks name the fields that they send", as
 Deno.test("X2: no page and no example trusts every peer", async () => {
   const root = new URL("../../", import.meta.url);
   const pages = ["docs/", "examples/", "examples/demo/", "examples/demo/pages/"].flatMap((directory) =>
-    [...Deno.readDirSync(new URL(directory, root))].filter(({ isFile }) => isFile).map(({ name }) =>
-      directory + name
-    )
+    [...Deno.readDirSync(new URL(directory, root))].filter(({ isFile }) => isFile).map(({ name }) => directory + name)
   );
   for (const page of ["README.md", ...pages].filter((page) => /\.(?:md|m?[jt]s)$/.test(page))) {
     assert(!/Fastify\([^)]*trustProxy: true/.test(await read(page)), page);

@@ -1,12 +1,5 @@
 /** Rows A1 to A9: providers that hang, lie or are not asked at all. */
-import {
-  assert,
-  assertEquals,
-  assertFalse,
-  assertLess,
-  assertRejects,
-  assertStringIncludes,
-} from "@std/assert";
+import { assert, assertEquals, assertFalse, assertLess, assertRejects, assertStringIncludes } from "@std/assert";
 import { customFetch, type FastifyAuthConfig, FastifyAuthError } from "fastify-authjs";
 import Apple from "fastify-authjs/providers/apple";
 import GitHub from "fastify-authjs/providers/github";
@@ -156,9 +149,7 @@ Deno.test("a provider that answers that it cannot answer now is the documented 5
       const answer = (_request: IncomingMessage, response: ServerResponse) =>
         response.writeHead(status, { "content-type": "application/json" }).end(body);
       await withProvider({ answer: { [endpoint]: answer } }, async ({ client, provider, lines }) => {
-        const reply = endpoint === "discovery"
-          ? await startSignIn(client)
-          : await signInThrough(client, provider);
+        const reply = endpoint === "discovery" ? await startSignIn(client) : await signInThrough(client, provider);
         assertEquals(reply.statusCode, 503, what);
         const { code, message } = reply.json<{ code: string; message: string }>();
         assertEquals(code, "FST_AUTHJS_UNAVAILABLE", what);
@@ -266,8 +257,7 @@ Deno.test("A1: providerTimeout is a number of milliseconds, or a boot error", as
 
 Deno.test("A2: whatever else the token endpoint answers is a 503, unless it refuses the code", async () => {
   const answers: Record<string, (request: IncomingMessage, response: ServerResponse) => void> = {
-    html: (_request, response) =>
-      response.writeHead(200, { "content-type": "text/html" }).end("<h1>Hello</h1>"),
+    html: (_request, response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>Hello</h1>"),
     "500": (_request, response) => response.writeHead(500).end("down"),
     "500 with JSON": (_request, response) =>
       response.writeHead(500, { "content-type": "application/json" }).end('{"error":"server_error"}'),
@@ -737,9 +727,7 @@ Deno.test("A7: a provider without checks is named at boot", async () => {
       ...(checks && { checks: checks as ["none"] }),
     });
     await using _app = await testApp(testConfig({ providers: [provider] }), { logger });
-    return lines.filter(({ level, msg }) =>
-      level === 40 && msg.includes('"github"') && msg.includes("login CSRF")
-    );
+    return lines.filter(({ level, msg }) => level === 40 && msg.includes('"github"') && msg.includes("login CSRF"));
   };
   assertEquals((await warned(["none"])).length, 1);
   assertEquals((await warned([])).length, 1);

@@ -204,8 +204,7 @@ async function checkHttp2(app: FastifyInstance, config: FastifyAuthConfig, schem
   await app.listen({ port: 0, host: "127.0.0.1" });
   const { port } = app.server.address() as net.AddressInfo;
   using client = connectHttp2(`${scheme}://localhost:${port}`, { rejectUnauthorized: false });
-  const get = (path: string, cookie = "") =>
-    http2Request(client, { ":path": path, ...(cookie && { cookie }) });
+  const get = (path: string, cookie = "") => http2Request(client, { ":path": path, ...(cookie && { cookie }) });
   const providers = JSON.parse((await get("/auth/providers")).body);
   assertEquals(
     providers.credentials.callbackUrl,
@@ -223,9 +222,7 @@ async function checkHttp2(app: FastifyInstance, config: FastifyAuthConfig, schem
   }, new URLSearchParams({ ...ada, csrfToken: JSON.parse(csrf.body).csrfToken }).toString());
   assertEquals(signedIn.status, 302);
   const cookies = signedIn.headers["set-cookie"] ?? [];
-  const session = cookies.map((line) => line.split(";")[0] ?? "").find((pair) =>
-    pair.includes("session-token=")
-  );
+  const session = cookies.map((line) => line.split(";")[0] ?? "").find((pair) => pair.includes("session-token="));
   assertEquals(session?.startsWith("__Secure-"), scheme === "https");
   const me = await get("/me", session);
   assertEquals([me.status, JSON.parse(me.body).name], [200, "ada"]);

@@ -301,8 +301,7 @@ const DEEP: Record<string, (depth: number) => string> = {
   arrays: (depth) => "[".repeat(depth) + "]".repeat(depth),
   objects: (depth) => '{"a":'.repeat(depth) + "1" + "}".repeat(depth),
   both: (depth) => '[{"a":'.repeat(depth) + "1" + "}]".repeat(depth),
-  "strings with brackets before": (depth) =>
-    `["${"]".repeat(9_000)}\\"",${"[".repeat(depth)}${"]".repeat(depth)}]`,
+  "strings with brackets before": (depth) => `["${"]".repeat(9_000)}\\"",${"[".repeat(depth)}${"]".repeat(depth)}]`,
   unclosed: (depth) => "[".repeat(depth),
 };
 
@@ -513,9 +512,7 @@ Deno.test("M2: unknown actions and providers are a 404 without an error in the l
     "/auth/signin/credentials/extra",
     "/auth/session/credentials",
     "/auth/callback",
-    ...ids.flatMap((id) =>
-      ["signin", "callback", "webauthn-options"].map((action) => `/auth/${action}/${id}`)
-    ),
+    ...ids.flatMap((id) => ["signin", "callback", "webauthn-options"].map((action) => `/auth/${action}/${id}`)),
   ];
   for (const url of urls) {
     for (const method of ["GET", "POST"] as const) {
@@ -576,8 +573,7 @@ Deno.test("not-found handlers of the application stay in charge of what is their
     await scope.register(FastifyAuth(testConfig({ secret: `${SECRET}-2` })), { prefix: "/auth" });
     scope.setNotFoundHandler(notFound("around"));
   }, { prefix: "/around" });
-  const bodyOf = async (url: string, method = "GET") =>
-    (await app.inject({ method: method as "GET", url })).body;
+  const bodyOf = async (url: string, method = "GET") => (await app.inject({ method: method as "GET", url })).body;
   assertEquals(await bodyOf("/nowhere"), "root");
   assertEquals(await bodyOf("/own/auth"), "scope");
   assertEquals(await bodyOf("/around/nowhere"), "around");

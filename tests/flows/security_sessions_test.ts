@@ -374,9 +374,7 @@ Deno.test("S12: the application's own replies keep their headers", async () => {
 // S13 ----------------------------------------------------------------------------------------------------------------
 
 const SECRETS = ["c0de-of-the-provider", "t0ken-of-the-link", "st4te-of-the-flow", "ada@private.example"];
-const QUERY = `code=${SECRETS[0]}&token=${SECRETS[1]}&state=${SECRETS[2]}&email=${
-  encodeURIComponent(SECRETS[3]!)
-}`;
+const QUERY = `code=${SECRETS[0]}&token=${SECRETS[1]}&state=${SECRETS[2]}&email=${encodeURIComponent(SECRETS[3]!)}`;
 
 const LOGGED: Sent[] = [
   { url: `/auth/callback?${QUERY}` },
@@ -478,9 +476,7 @@ Deno.test("S13: no code, token, state or address of a callback reaches the log",
 });
 
 Deno.test("S13: the names of the parameters stay in the log", async () => {
-  const [incoming] = (await logOf([{ url: `/auth/callback/github?${QUERY}` }])).filter(({ req }) =>
-    req !== undefined
-  );
+  const [incoming] = (await logOf([{ url: `/auth/callback/github?${QUERY}` }])).filter(({ req }) => req !== undefined);
   assertEquals(
     (incoming?.req as { url: string }).url,
     "/auth/callback/github?code=[redacted]&token=[redacted]&state=[redacted]&email=[redacted]",

@@ -10,13 +10,7 @@ import { ATTEMPT } from "../support/attempts.ts";
 import { Client, setCookies } from "../support/client.ts";
 import { withClock } from "../support/clock.ts";
 import { locationOf, pathOf, startSignIn } from "../support/oauth_client.ts";
-import {
-  emptyTables,
-  ORIGIN,
-  webAuthnAdapter,
-  WebAuthnClient,
-  type WebAuthnTables,
-} from "../support/webauthn.ts";
+import { emptyTables, ORIGIN, webAuthnAdapter, WebAuthnClient, type WebAuthnTables } from "../support/webauthn.ts";
 import { SoftwareAuthenticator } from "../support/webauthn_authenticator.ts";
 
 const ADA: IssuerUser = { sub: "ada", name: "Ada", email: "ada@example.com" };

@@ -90,8 +90,7 @@ function configuration(
     callbacks: record("callback ", {
       signIn,
       jwt: ({ token }: { token: object }) => token,
-      redirect: ({ url, baseUrl }: { url: string; baseUrl: string }) =>
-        url.startsWith("/") ? `${baseUrl}${url}` : url,
+      redirect: ({ url, baseUrl }: { url: string; baseUrl: string }) => url.startsWith("/") ? `${baseUrl}${url}` : url,
     }),
     events: record("event ", {
       signIn: nothing,

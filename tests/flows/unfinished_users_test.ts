@@ -52,8 +52,7 @@ async function breakOff({ app, faults }: Setup, person: Person = ADA, provider =
   faults.clear();
 }
 
-const signIn = ({ app }: Setup, person: Person, provider = "one") =>
-  signInAs(new Client(app), provider, person);
+const signIn = ({ app }: Setup, person: Person, provider = "one") => signInAs(new Client(app), provider, person);
 const isSignedIn = ({ headers }: Answer) => String(headers.location) === "http://localhost";
 const isRefused = ({ headers }: Answer) => String(headers.location).includes("error=OAuthAccountNotLinked");
 const ownerOf = ({ tables }: Setup, id: string) =>

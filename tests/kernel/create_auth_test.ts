@@ -159,8 +159,7 @@ Deno.test("createAuth() of a function is the object of tenants, and of a configu
   const ofConfig = () => createAuth(config);
   const ofFunction = () => createAuth(() => config);
   const ofPromise = () => createAuth((request) => Promise.resolve(request.host === "acme" ? config : null));
-  const ofNamed = () =>
-    createAuth(((request) => request.host === "acme" ? config : undefined) as ConfigForRequest);
+  const ofNamed = () => createAuth(((request) => request.host === "acme" ? config : undefined) as ConfigForRequest);
   const withRole = () =>
     createAuth(({ host }) => ({
       ...config,

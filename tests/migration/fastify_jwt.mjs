@@ -9,8 +9,7 @@ const keys = buildGetJwks({ issuersWhitelist: [ISSUER] });
 const app = Fastify();
 await app.register(jwt, {
   decode: { complete: true },
-  secret: (_request, { header: { kid, alg }, payload: { iss } }) =>
-    keys.getPublicKey({ kid, alg, domain: iss }),
+  secret: (_request, { header: { kid, alg }, payload: { iss } }) => keys.getPublicKey({ kid, alg, domain: iss }),
   verify: { allowedIss: ISSUER, allowedAud: "https://api.example", cache: true },
 });
 const authenticate = (request) => request.jwtVerify();

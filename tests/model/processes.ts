@@ -58,8 +58,7 @@ function databaseSettings(gates: Gates): Settings {
   const { accounts, sessions } = tables;
   const fieldsOf = new Map<string, Fields>();
   const adapter = gates.hold("adapter", memoryAdapter(tables));
-  const ofUser = <T extends { userId: string }>(rows: T[], id: string) =>
-    rows.filter(({ userId }) => userId === id);
+  const ofUser = <T extends { userId: string }>(rows: T[], id: string) => rows.filter(({ userId }) => userId === id);
   const listing = withSessionList(adapter, (id) => Promise.resolve(ofUser([...sessions.values()], id)));
   return {
     refreshTokens: true,
@@ -98,8 +97,7 @@ export function sharedSettings(variant: Variant, gates: Gates, provider: Rotatin
  * @param ids Gets the ids of users who signed in, by their names.
  */
 export async function startProcess(shared: Settings, ids: Map<string, string>): Promise<FastifyInstance> {
-  const signIn = ({ user }: { user: { name?: string | null; id?: string } }) =>
-    void ids.set(user.name!, user.id!);
+  const signIn = ({ user }: { user: { name?: string | null; id?: string } }) => void ids.set(user.name!, user.id!);
   const auth = createAuth(testConfig({ ...shared, events: { signIn } }));
   const app = Fastify() as FastifyInstance;
   await app.register(auth.plugin, { prefix: "/auth" });

@@ -49,9 +49,7 @@ export const CLIENT = {
 const ADA = { sub: "user-subject-1234531", name: "Ada Lovelace", email: "ada@example.com" };
 const SCOPE_OF: Json = { sub: "openid", name: "profile", email: "email" };
 
-const SIGNING = ["RS", "PS", "ES", "HS"].flatMap((family) =>
-  ["256", "384", "512"].map((size) => family + size)
-);
+const SIGNING = ["RS", "PS", "ES", "HS"].flatMap((family) => ["256", "384", "512"].map((size) => family + size));
 const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
 
 /** A redirect, or a form that posts itself. */
@@ -316,8 +314,7 @@ export class ConformanceProvider implements AsyncDisposable {
       exp: iat + 300,
       sid: this.#sid,
     };
-    const { claims: change = (same: Json) => same, signature = (same: string) => same, unsigned } =
-      this.script;
+    const { claims: change = (same: Json) => same, signature = (same: string) => same, unsigned } = this.script;
     const token = await this.#sign(change(claims), unsigned ? "none" : "RS256");
     const end = token.lastIndexOf(".") + 1;
     return token.slice(0, end) + signature(token.slice(end));

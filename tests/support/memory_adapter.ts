@@ -3,13 +3,7 @@
  *
  * @module
  */
-import type {
-  Adapter,
-  AdapterAccount,
-  AdapterSession,
-  AdapterUser,
-  VerificationToken,
-} from "@auth/core/adapters";
+import type { Adapter, AdapterAccount, AdapterSession, AdapterUser, VerificationToken } from "@auth/core/adapters";
 
 /** What the adapter keeps, for a test to look at. */
 export interface MemoryTables {
@@ -37,8 +31,7 @@ export function memoryAdapter(
     },
     getUser: (id) => userOf(id),
     getUserByEmail: (email) => [...users.values()].find((user) => user.email === email) ?? null,
-    getUserByAccount: ({ providerAccountId, provider }) =>
-      userOf(accountOf(providerAccountId, provider)?.userId),
+    getUserByAccount: ({ providerAccountId, provider }) => userOf(accountOf(providerAccountId, provider)?.userId),
     updateUser(user) {
       const updated = { ...users.get(user.id)!, ...user } as AdapterUser;
       users.set(user.id, updated);

@@ -2,8 +2,7 @@
 import type { Page } from "playwright-core";
 
 /** What is read or clicked, and has nothing of the kind in it. */
-const SOLID =
-  "h1, p, label, input:not([type=hidden]), button, summary, a, img, [aria-live]:not(:empty), [role=status]";
+const SOLID = "h1, p, label, input:not([type=hidden]), button, summary, a, img, [aria-live]:not(:empty), [role=status]";
 
 /** The pairs of elements that overlap, by more than a rounded pixel. */
 export async function overlapsOf(page: Page): Promise<string[]> {

@@ -55,9 +55,7 @@ function toWebRequest({ method, url, headers, body, host }: FastifyRequest): Req
     method,
     headers: sent,
     ...(hasBody && {
-      body: isJson
-        ? JSON.stringify(body ?? {})
-        : new URLSearchParams(body as Record<string, string> ?? {}).toString(),
+      body: isJson ? JSON.stringify(body ?? {}) : new URLSearchParams(body as Record<string, string> ?? {}).toString(),
     }),
   });
 }

@@ -44,8 +44,7 @@ export const UNUSABLE_PROVIDERS = {
     },
     userinfo: [],
     user: { id: "never" },
-    note:
-      "Cannot be used: Auth.js no longer makes the token request that it needs, and Azure DevOps has taken no " +
+    note: "Cannot be used: Auth.js no longer makes the token request that it needs, and Azure DevOps has taken no " +
       "new applications since April 2025. Use `microsoft-entra-id`.",
   },
 } satisfies Record<string, ProviderSample>;

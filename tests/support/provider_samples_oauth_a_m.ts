@@ -140,8 +140,7 @@ export const OAUTH_PROVIDERS_A_M = {
       },
     }],
     user: { id: "a1b2c3", name: "Ada Lovelace", email: "ada@example.com", image: null },
-    note:
-      'Set `authorization: { params: { scope: "" } }`, and the tenant and product as parameters beside it.',
+    note: 'Set `authorization: { params: { scope: "" } }`, and the tenant and product as parameters beside it.',
   },
   // Documented at https://github.com/Bungie-net/api/wiki/OAuth-Documentation and https://bungie-net.github.io
   bungie: {
@@ -178,8 +177,7 @@ export const OAUTH_PROVIDERS_A_M = {
       },
     }],
     user: { id: "4389533", name: "Ada", image: "https://www.bungie.net/img/profile/avatars/ada.jpg" },
-    note:
-      'Needs its API key: `headers: { "X-API-Key": "…" }`, or `AUTH_BUNGIE_KEY` with `providers: [Bungie]`.',
+    note: 'Needs its API key: `headers: { "X-API-Key": "…" }`, or `AUTH_BUNGIE_KEY` with `providers: [Bungie]`.',
   },
   // Documented at https://developer.clickup.com/reference/getaccesstoken
   "click-up": {
@@ -462,8 +460,7 @@ export const OAUTH_PROVIDERS_A_M = {
       answer: { id: "1234", email: "ada@example.com", handle: "Ada", img_url: ADA_IMAGE },
     }],
     user: { id: "1234", name: "Ada", email: "ada@example.com", image: ADA_IMAGE },
-    note:
-      'Figma deprecated the scope: newer apps set `authorization: { params: { scope: "current_user:read" } }`.',
+    note: 'Figma deprecated the scope: newer apps set `authorization: { params: { scope: "current_user:read" } }`.',
   },
   // Documented at https://docs.foursquare.com/developer/reference/authentication
   foursquare: {
@@ -625,8 +622,7 @@ export const OAUTH_PROVIDERS_A_M = {
       answer: { id: "17841405793187218", username: "ada", account_type: "PERSONAL" },
     }],
     user: { id: "17841405793187218", name: "ada", image: null },
-    note:
-      "Made for the Basic Display API, which Instagram shut down in December 2024. For professional accounts: " +
+    note: "Made for the Basic Display API, which Instagram shut down in December 2024. For professional accounts: " +
       '`authorization: "https://www.instagram.com/oauth/authorize?scope=instagram_business_basic"`.',
   },
   // Documented at https://developers.kakao.com/docs/latest/en/kakaologin/rest-api

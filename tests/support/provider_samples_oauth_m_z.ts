@@ -399,8 +399,7 @@ export const OAUTH_PROVIDERS_M_Z = {
     }],
     globalFetch: ["token", "userinfo"],
     user: { id: "afd97af1-b87b-48b9-ac98-410aghda5344", name: "Ada", image: ADA_IMAGE },
-    note:
-      "Write `providers: [TikTok]`, or give it `clientId`: its requests name the client in ways of their own.",
+    note: "Write `providers: [TikTok]`, or give it `clientId`: its requests name the client in ways of their own.",
   },
   // Documented at https://developer.todoist.com/api/v1
   todoist: {
@@ -561,8 +560,7 @@ export const OAUTH_PROVIDERS_M_Z = {
     }],
     globalFetch: ["userinfo"],
     user: { id: "o6_bmjrPTlm6_2sgVt7hMZOPfL2M", name: "Ada", image: ADA_IMAGE },
-    note:
-      "Write `providers: [WeChat]`, or give it `clientId` and `clientSecret`: its requests name the client in " +
+    note: "Write `providers: [WeChat]`, or give it `clientId` and `clientSecret`: its requests name the client in " +
       'ways of their own. For a website outside WeChat: `platformType: "WebsiteApp"`.',
   },
   // Documented at https://api.wikimedia.org/wiki/Authentication

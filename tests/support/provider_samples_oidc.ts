@@ -159,8 +159,7 @@ export const OIDC_PROVIDERS = {
       posts: { user: '{"name":{"firstName":"Ada","lastName":"Lovelace"},"email":"ada@example.com"}' },
       globalFetch: ["discovery", "token"],
       user: { id: "001999.9e1d2c3b4a.1234", name: "Ada Lovelace", email: "ada@example.com", image: null },
-      note:
-        "The client secret is a JWT that expires (`npx auth add apple` makes one). Its callback is a form " +
+      note: "The client secret is a JWT that expires (`npx auth add apple` makes one). Its callback is a form " +
         "posted from Apple's site, so it needs https. The name comes only with a person's first sign-in.",
     },
   ),
@@ -182,8 +181,7 @@ export const OIDC_PROVIDERS = {
         email: "ada@example.com",
       },
       user: { id: "76bf8cd7-9a1f-4b10", email: "ada@example.com" },
-      note:
-        "The issuer is the one of its discovery document, `https://api.asgardeo.io/t/<org>/oauth2/token`.",
+      note: "The issuer is the one of its discovery document, `https://api.asgardeo.io/t/<org>/oauth2/token`.",
     },
   ),
   auth0: discovered("https://acme.eu.auth0.com/", {
@@ -231,8 +229,7 @@ export const OIDC_PROVIDERS = {
         ver: "1.0",
       },
       user: { id: "884408e1-2918-4cz0", name: "Ada Lovelace", email: "ada@example.com", image: null },
-      note:
-        "Set the user flow's *Issuer (iss) claim* to the form with `/tfp/`, and `AUTH_AZURE_AD_B2C_ISSUER` to " +
+      note: "Set the user flow's *Issuer (iss) claim* to the form with `/tfp/`, and `AUTH_AZURE_AD_B2C_ISSUER` to " +
         "that issuer: `https://<tenant>.b2clogin.com/tfp/<tenant id>/<user flow>/v2.0/`.",
     },
   ),

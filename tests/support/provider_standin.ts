@@ -213,9 +213,7 @@ export class StandIn {
 async function sign(claims: Json, algorithm: "RS256" | "HS256"): Promise<string> {
   // What a sample sets to null is left out.
   const payload = Object.fromEntries(
-    Object.entries(claims).filter(([name, value]) =>
-      value !== null || !["aud", "iat", "exp", "nonce"].includes(name)
-    ),
+    Object.entries(claims).filter(([name, value]) => value !== null || !["aud", "iat", "exp", "nonce"].includes(name)),
   );
   const token = new SignJWT(payload);
   if (algorithm === "HS256") {

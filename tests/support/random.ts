@@ -57,8 +57,7 @@ export function seededRandom(seed = seedOf(process.env.TEST_SEED)): Random {
   };
   const int = (below: number) => Math.floor(next() * below);
   const pick = <T>(values: readonly T[]): T => values[int(values.length)]!;
-  const text = (maxLength: number) =>
-    Array.from({ length: int(maxLength + 1) }, () => pick(CHARACTERS)).join("");
+  const text = (maxLength: number) => Array.from({ length: int(maxLength + 1) }, () => pick(CHARACTERS)).join("");
   const json = (depth = 3): unknown => {
     const kind = int(depth > 0 ? 8 : 6);
     if (kind < 2) return text(12);

@@ -5,14 +5,7 @@
  */
 import type { FastifyAuthConfig } from "fastify-authjs";
 import type { Answer, Client } from "./client.ts";
-import {
-  locationOf,
-  type OAuthApp,
-  oauthApp,
-  pathOf,
-  type ProviderSettings,
-  startSignIn,
-} from "./oauth_client.ts";
+import { locationOf, type OAuthApp, oauthApp, pathOf, type ProviderSettings, startSignIn } from "./oauth_client.ts";
 import { PATHS, type Script, ScriptedProvider } from "./scripted_provider.ts";
 
 /** Every check that a callback can have. */

@@ -222,9 +222,7 @@ export function endingAt(observed: Observed, expires: string): Observed {
  */
 function relative(value: unknown, key = ""): unknown {
   const seconds = (milliseconds: number) =>
-    milliseconds < Date.UTC(2000)
-      ? `${milliseconds} ms since 1970`
-      : inSeconds((milliseconds - Date.now()) / 1000);
+    milliseconds < Date.UTC(2000) ? `${milliseconds} ms since 1970` : inSeconds((milliseconds - Date.now()) / 1000);
   if (key === "jti") return typeof value;
   if (value instanceof Date) return seconds(value.valueOf());
   if (typeof value === "string" && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)) {
@@ -258,9 +256,7 @@ function joined(lines: string[]): Cookie[] {
     };
   });
   const place = ({ name }: Cookie) => Number(/\.(\d+)$/.exec(name)?.[1] ?? -1);
-  const chunks = cookies.filter((cookie) => cookie.value && place(cookie) >= 0).sort((a, b) =>
-    place(a) - place(b)
-  );
+  const chunks = cookies.filter((cookie) => cookie.value && place(cookie) >= 0).sort((a, b) => place(a) - place(b));
   if (chunks.length === 0) return cookies;
   const value = chunks.map((chunk) => chunk.value).join("");
   return [...cookies.filter((cookie) => !chunks.includes(cookie)), { ...chunks[0]!, value }];

@@ -12,12 +12,7 @@ import WebAuthn from "fastify-authjs/providers/webauthn";
 import { SECRET } from "./app.ts";
 import { type Answer, Client, type RequestOptions } from "./client.ts";
 import { memoryAdapter, type MemoryTables } from "./memory_adapter.ts";
-import type {
-  CeremonyOptions,
-  CredentialJson,
-  Deviations,
-  SoftwareAuthenticator,
-} from "./webauthn_authenticator.ts";
+import type { CeremonyOptions, CredentialJson, Deviations, SoftwareAuthenticator } from "./webauthn_authenticator.ts";
 
 /** The pinned origin of most tests. */
 export const ORIGIN = "https://app.example";

@@ -10,9 +10,7 @@ export async function start(parameter) {
   const config = CONFIGURATIONS[name];
   const app = Fastify();
   await app.register(
-    who === "own"
-      ? FastifyAuth({ ...config, emailConfirm: false })
-      : authRoutes({ ...config, basePath: "/auth" }),
+    who === "own" ? FastifyAuth({ ...config, emailConfirm: false }) : authRoutes({ ...config, basePath: "/auth" }),
     { prefix: "/auth" },
   );
   return { port: await listen(app), cookie: await sessionCookie() };

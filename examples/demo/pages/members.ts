@@ -54,9 +54,7 @@ export function sessionPage(view: View, cookies: readonly CookieSize[], record: 
         </section>
         <section>
           <h2>In the database</h2>
-          ${record
-            ? recordFacts(record)
-            : html`<p>You are not signed in, so there is no user to look up.</p>`}
+          ${record ? recordFacts(record) : html`<p>You are not signed in, so there is no user to look up.</p>`}
         </section>
       </div>
     `,

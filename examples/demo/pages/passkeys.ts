@@ -22,8 +22,7 @@ export function passkeysPage(view: View, passkeys: readonly ListedPasskey[]): Ht
   );
 }
 
-const none =
-  html`<p class="notice">None yet. Your phone, your computer and a security key can each have one.</p>`;
+const none = html`<p class="notice">None yet. Your phone, your computer and a security key can each have one.</p>`;
 
 function passkeyItem({ id, name = "A passkey", synced, transports }: ListedPasskey): Html {
   const kind = synced ? "Synchronised between devices" : "On one device";

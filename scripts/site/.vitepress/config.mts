@@ -34,8 +34,7 @@ const ADDRESS = "https://fastify-authjs.github.io/fastify-authjs/";
 
 export default defineConfig({
   title: "fastify-authjs",
-  description:
-    "Auth.js for Fastify: sign-in with OAuth, OpenID Connect, e-mail links, passwords and passkeys",
+  description: "Auth.js for Fastify: sign-in with OAuth, OpenID Connect, e-mail links, passwords and passkeys",
   lang: "en",
   srcDir: "pages",
   outDir: "dist",

@@ -49,9 +49,7 @@ function unknownProvider(wrong: string): string {
     .map(({ module, name }) => ({ module, edits: Math.min(edits(wrong, module), edits(wrong, name)) }))
     .filter(({ edits }) => edits <= Math.max(1, wrong.length / 3))
     .sort((a, b) => a.edits - b.edits).slice(0, 3).map(({ module }) => module);
-  const hint = near.length > 0
-    ? `did you mean ${listed(near, "or")}?`
-    : "docs/providers.md has all that there are.";
+  const hint = near.length > 0 ? `did you mean ${listed(near, "or")}?` : "docs/providers.md has all that there are.";
   return `There is no provider ${JSON.stringify(wrong)}: ${hint}`;
 }
 

@@ -77,9 +77,7 @@ function toRelative(directory: string, path: string): string {
 /** The steps and the callback URLs that the README of the project has, for a terminal. */
 function nextSteps(directory: string, readme: string): string[] {
   const linesOf = (pattern: RegExp) =>
-    [...readme.matchAll(pattern)].map(([, text = ""]) =>
-      `  ${text.replaceAll("`", "").replace(" (below)", "")}`
-    );
+    [...readme.matchAll(pattern)].map(([, text = ""]) => `  ${text.replaceAll("`", "").replace(" (below)", "")}`);
   const urls = linesOf(/^- (.+: `http\S+`)$/gm);
   return [
     "",

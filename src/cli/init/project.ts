@@ -30,9 +30,7 @@ export function filesOf(
     smtp: providers.find(usesSmtp)?.id ?? "",
     package: own.package ?? VERSION,
     checkout: own.checkout ?? "",
-    imports: providers.map(({ module, factory }) =>
-      `import ${factory} from "fastify-authjs/providers/${module}";`
-    ),
+    imports: providers.map(({ module, factory }) => `import ${factory} from "fastify-authjs/providers/${module}";`),
     entries: providers.map(entryOf),
     ids: providers.map(({ id }) => `"${id}",`),
     registered: registered.map((provider) => provider.name).join(", "),

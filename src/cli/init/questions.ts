@@ -1,15 +1,7 @@
 /** Asks for what was not said on the command line. */
 import { homedir } from "node:os";
 import { createInterface } from "node:readline/promises";
-import {
-  assertFitting,
-  ChoiceError,
-  type Choices,
-  DATABASES,
-  oneOf,
-  RUNTIMES,
-  toProviders,
-} from "./choices.ts";
+import { assertFitting, ChoiceError, type Choices, DATABASES, oneOf, RUNTIMES, toProviders } from "./choices.ts";
 import { needsDatabase } from "./provider.ts";
 
 export type Given = { readonly [Name in keyof Choices]?: string | undefined };
@@ -48,8 +40,7 @@ export async function askForRest(
       await ask(
         "Providers, such as github, google, credentials, nodemailer",
         "github",
-        (text) =>
-          assertFitting({ providers: toProviders(text), database: said.database ?? "libsql" }).providers,
+        (text) => assertFitting({ providers: toProviders(text), database: said.database ?? "libsql" }).providers,
       );
     const standard = providers.some(needsDatabase) ? "libsql" : "none";
     const database = said.database ??

@@ -90,8 +90,7 @@ export function tokensInRows(
       const account = { provider, providerAccountId, access_token, refresh_token, expires_at };
       await fromAdapter((core.adapter as AccountUpdateAdapter).updateAccount(account));
     } catch (cause) {
-      const problem =
-        `The refreshed tokens of "${provider}" could not be written to the row of their account. ` +
+      const problem = `The refreshed tokens of "${provider}" could not be written to the row of their account. ` +
         "This process keeps them, and writes them with the next getAccessToken() of the user.";
       logger.error(new Error(problem, { cause }));
       throw cause;

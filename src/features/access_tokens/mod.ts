@@ -47,8 +47,7 @@ function lackingTokenMethods(adapter: object = {}): string | undefined {
 async function updateRow({ account, user }: SignInParams, adapter: TokenAdapter): Promise<void> {
   if (!account?.access_token) return;
   const { provider, providerAccountId, access_token, refresh_token, expires_at } = account;
-  const isRow = (row: ListedAccount) =>
-    row.provider === provider && row.providerAccountId === providerAccountId;
+  const isRow = (row: ListedAccount) => row.provider === provider && row.providerAccountId === providerAccountId;
   // Some providers issue a refresh token only with the first sign-in.
   const kept = refresh_token ?? (await adapter.listAccountsByUserId(user.id!)).find(isRow)?.refresh_token;
   await adapter.updateAccount({

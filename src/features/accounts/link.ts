@@ -54,8 +54,7 @@ async function link(context: ProviderContext, linkTo: string, finish: FinishLink
  * again.
  */
 function forLinking(adapter: Adapter, userId: string, { provider: { id } }: ProviderContext): Adapter {
-  const ended = () =>
-    new LinkSessionRequired(`No account of "${id}" was linked: the session has just ended.`);
+  const ended = () => new LinkSessionRequired(`No account of "${id}" was linked: the session has just ended.`);
   return {
     ...adapter,
     async getUserByAccount(account) {

@@ -96,9 +96,7 @@ async function passkeysOf({ id }: AdapterUser, adapter: Adapter, auth: ActionAut
 }
 
 function providersOf({ instance }: ActionAuth): string[] {
-  return [...instance.config.providers.values()].filter(({ type }) => type === "webauthn").map(({ id }) =>
-    id
-  );
+  return [...instance.config.providers.values()].filter(({ type }) => type === "webauthn").map(({ id }) => id);
 }
 
 /** The id as core stores it. */

@@ -151,9 +151,7 @@ function cookieScheme(cookie: string, isOld: boolean, schemes: Schemes): string 
 /** Those of the application may be other tokens. */
 function bearerScheme(isOld: boolean, schemes: Schemes): string {
   const description = "A session token, which `POST token` of the auth routes issues.";
-  const scheme = isOld
-    ? headerScheme("Authorization", description)
-    : { type: "http", scheme: "bearer", description };
+  const scheme = isOld ? headerScheme("Authorization", description) : { type: "http", scheme: "bearer", description };
   return add("authjs.bearer", scheme, schemes);
 }
 

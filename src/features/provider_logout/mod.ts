@@ -70,9 +70,7 @@ export const providerLogout: Feature = {
     const { core, providers, signingKeys, store } = setup;
     const { signOut, byDefault, keepsIdTokens, backchannel } = settingsOf(setup.config);
     const kept = { ids: backchannel, idToken: signOut && keepsIdTokens };
-    const index = backchannel && strategyOf(core) === "jwt"
-      ? new ProviderIndex(store!, longestUse(core))
-      : undefined;
+    const index = backchannel && strategyOf(core) === "jwt" ? new ProviderIndex(store!, longestUse(core)) : undefined;
     return {
       hiddenClaims: [PROVIDER_SESSION_CLAIM],
       keptClaims({ claims }) {
@@ -86,9 +84,7 @@ export const providerLogout: Feature = {
       report: (base) =>
         providers.filter(isOpenIdProvider).flatMap(({ id }) => [
           ...(signOut ? [`${id}, register ${base}/signed-out there as post-logout redirect URI`] : []),
-          ...(backchannel
-            ? [`${id}, register ${base}/backchannel-logout/${id} there as back-channel logout URI`]
-            : []),
+          ...(backchannel ? [`${id}, register ${base}/backchannel-logout/${id} there as back-channel logout URI`] : []),
         ]).map((text) => ["sign-out", text]),
       ...(signOut && {
         onSignOut: async (context, asked) => {

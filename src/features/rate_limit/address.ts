@@ -33,9 +33,7 @@ export function trustsEveryone(scope: FastifyInstance): boolean {
     socket: { remoteAddress: ADDRESS },
   };
   for (let owner: object | null = scope; owner !== null; owner = Object.getPrototypeOf(owner)) {
-    const key = Object.getOwnPropertySymbols(owner).find(({ description }) =>
-      description === "fastify.Request"
-    );
+    const key = Object.getOwnPropertySymbols(owner).find(({ description }) => description === "fastify.Request");
     if (key === undefined) continue;
     const request: FastifyRequest = Object.create(Reflect.get(owner, key).prototype, { raw: { value: raw } });
     return (request.ips ?? []).length > HOPS;

@@ -36,8 +36,7 @@ export async function subjectOf(
   const mails = action === "signin" && method === "POST" && type === "email";
   if ((limited === "tokens" || mails) && csrfRefusal(context) !== undefined) return undefined;
   // Nobody is signed in, or the database does not say who.
-  const user = () =>
-    signedInBy(context.held.token, context.settings).then((user) => user?.sub).catch(() => undefined);
+  const user = () => signedInBy(context.held.token, context.settings).then((user) => user?.sub).catch(() => undefined);
   if (limited === "tokens") return subject("token", await user());
   if (mails) return subject("mail", folded(recipientOf(context)));
   if (action !== "callback" || !mayBeGuess(context)) return undefined;

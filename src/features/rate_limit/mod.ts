@@ -37,9 +37,7 @@ export const rateLimit: Feature = {
     }],
     ["FST_AUTHJS_WARN_RATE_LIMIT", ({ config, core }) => {
       if (optionsIn(config).accountName !== undefined) return [];
-      const unnamed = [...nameFields(core.providers as Provider[])].filter(([, field]) =>
-        field === undefined
-      );
+      const unnamed = [...nameFields(core.providers as Provider[])].filter(([, field]) => field === undefined);
       return unnamed.map(([id]) =>
         `The provider "${id}" has no field for the user's name in \`credentials\`, so attempts on one account cannot ` +
         "be counted, only those from one address: name the field there, or set `rateLimit.accountName`."
@@ -64,9 +62,7 @@ export const rateLimit: Feature = {
       onAuthRequest: async (asked) => await (await shared.limits)?.admit(asked),
       async onAnswer(context, answer) {
         const limits = await shared.limits;
-        return limits === undefined
-          ? await answer()
-          : await limits.answer(context, answer, settings.accountName);
+        return limits === undefined ? await answer() : await limits.answer(context, answer, settings.accountName);
       },
       refusals: { 429: TOO_MANY_REQUESTS },
     };

@@ -27,9 +27,7 @@ export class SessionRows implements KnownSessions {
   }
 
   async end({ user, id }: SessionKey): Promise<boolean> {
-    const row = (await liveRows(user, this.#settings.adapter)).find((each) =>
-      rowName(each.sessionToken) === id
-    );
+    const row = (await liveRows(user, this.#settings.adapter)).find((each) => rowName(each.sessionToken) === id);
     if (row !== undefined) await endRows([row], this.#settings);
     return row !== undefined;
   }

@@ -3,14 +3,7 @@ import { strategyOf } from "../../config/adapter_problem.ts";
 import { BOOLEAN } from "../../config/rules.ts";
 import type { Feature } from "../../instance/feature.ts";
 import { later } from "../../utils/later.ts";
-import {
-  ATTEMPT,
-  claimsOfSignIn,
-  SIGN_IN,
-  signInClaims,
-  toSignInCookie,
-  withSignIn,
-} from "./sign_in_record.ts";
+import { ATTEMPT, claimsOfSignIn, SIGN_IN, signInClaims, toSignInCookie, withSignIn } from "./sign_in_record.ts";
 
 const onGuard = later(async () => (await import("./step_up.ts")).refusalOf);
 

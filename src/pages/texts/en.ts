@@ -62,16 +62,14 @@ export const en = {
   "panel.text": "Sign in to continue where you left off.",
   "verifyRequest.title": "Check your e-mail",
   "verifyRequest.text": "A sign-in link has been sent to your e-mail address. Open it to sign in to {site}.",
-  "verifyRequest.codeText":
-    "To sign in to {site}, enter the code from the e-mail that we sent you, or open its link.",
+  "verifyRequest.codeText": "To sign in to {site}, enter the code from the e-mail that we sent you, or open its link.",
   "verifyRequest.hint":
     "Nothing arrived? It can take a few minutes. Look in the spam folder, too, or ask for another link.",
   "verifyRequest.back": "Back to sign-in",
   "confirm.title": "Confirm your sign-in",
   "confirm.text": "You are signing in to {site}.",
   "confirm.textAs": "You are signing in to {site} as {email}.",
-  "confirm.hint":
-    "You did not ask for this? Then close this page: without your confirmation nothing happens.",
+  "confirm.hint": "You did not ask for this? Then close this page: without your confirmation nothing happens.",
   "confirm.button": "Confirm sign-in",
   "error.signIn": "Sign in again",
   "error.continue": "Continue to {site}",
@@ -82,13 +80,11 @@ export const en = {
   "error.AccountNotLinked.text":
     "It is linked to another user of this site. Sign in the way you did before, or use another account.",
   "error.BadRequest.title": "That did not work",
-  "error.BadRequest.text":
-    "Your browser sent something that this page cannot use. Go back to sign-in and start again.",
+  "error.BadRequest.text": "Your browser sent something that this page cannot use. Go back to sign-in and start again.",
   "error.Callback.title": "The sign-in was not completed",
   "error.Callback.text": "Try signing in again, or with a different account.",
   "error.Configuration.title": "Signing in does not work right now",
-  "error.Configuration.text":
-    "The problem is on our side, not yours. Please tell the people who run this site.",
+  "error.Configuration.text": "The problem is on our side, not yours. Please tell the people who run this site.",
   "error.CredentialsSignin.title": "These details do not match",
   "error.CredentialsSignin.text": "Sign in failed. Check the details you provided are correct.",
   "error.Default.title": "Something went wrong",
@@ -103,8 +99,7 @@ export const en = {
   "error.EmailSignin.title": "Something went wrong",
   "error.EmailSignin.text": "The e-mail could not be sent. Check the address, or try again later.",
   "error.MissingCSRF.title": "This page was open for too long",
-  "error.MissingCSRF.text":
-    "Try again. If it happens again, allow this site to set cookies: signing in needs them.",
+  "error.MissingCSRF.text": "Try again. If it happens again, allow this site to set cookies: signing in needs them.",
   "error.NotFound.title": "This page does not exist",
   "error.NotFound.text": "The address may be mistyped, or the link may be old.",
   "error.OAuthAccountNotLinked.title": "You already have an account",
@@ -117,29 +112,25 @@ export const en = {
   "error.OAuthCreateAccount.text":
     "No account could be made from this sign-in. Try signing in with a different account.",
   "error.OAuthSignin.title": "The sign-in was not completed",
-  "error.OAuthSignin.text":
-    "The sign-in could not be started. Try again, or try signing in with a different account.",
+  "error.OAuthSignin.text": "The sign-in could not be started. Try again, or try signing in with a different account.",
   "error.SessionRequired.title": "You are not signed in",
   "error.SessionRequired.text": "Please sign in to access this page.",
   "error.SessionTooLarge.title": "Signing in does not work for this account",
   "error.SessionTooLarge.text":
     "This account has more data than a session can hold. Please tell the people who run this site.",
   "error.SessionUnreadable.title": "This page cannot be shown right now",
-  "error.SessionUnreadable.text":
-    "The problem is on our side, not yours. Try again in a moment, or sign in again.",
+  "error.SessionUnreadable.text": "The problem is on our side, not yours. Try again in a moment, or sign in again.",
   "error.Signin.title": "The sign-in was not completed",
   "error.Signin.text": "Try signing in again, or with a different account.",
   "error.SignInExpired.title": "Your sign-in has expired",
-  "error.SignInExpired.text":
-    "It took too long, or was started in another tab or browser. Please start again.",
+  "error.SignInExpired.text": "It took too long, or was started in another tab or browser. Please start again.",
   "error.TooManyRequests.title": "Too many attempts",
   "error.TooManyRequests.text": "Wait a while, then try again.",
   "error.TooManyRequests.wait": "Try again {when}.",
   "error.Unavailable.title": "Please try again in a moment",
   "error.Unavailable.text": "A service that signing in needs does not answer at the moment.",
   "error.Verification.title": "This link no longer works",
-  "error.Verification.text":
-    "The sign-in link may have been used already, or it may have expired. Ask for a new one.",
+  "error.Verification.text": "The sign-in link may have been used already, or it may have expired. Ask for a new one.",
   "error.WebAuthnVerificationError.title": "The passkey was not accepted",
   "error.WebAuthnVerificationError.text":
     "It may have been removed here, or the answer took too long. Try again, or choose another sign-in method.",

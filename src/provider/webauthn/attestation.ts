@@ -9,8 +9,7 @@ async function loadHelpers(): Promise<typeof import("@simplewebauthn/server/help
   try {
     return await import("@simplewebauthn/server/helpers");
   } catch (cause) {
-    const advice =
-      "Passkeys need the package @simplewebauthn/server: run `npm install @simplewebauthn/server@14`.";
+    const advice = "Passkeys need the package @simplewebauthn/server: run `npm install @simplewebauthn/server@14`.";
     throw new Error(advice, { cause });
   }
 }

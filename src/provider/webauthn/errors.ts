@@ -1,12 +1,6 @@
 /** Errors of a WebAuthn sign-in. */
 import type { AuthConfig } from "@auth/core";
-import {
-  AccessDenied,
-  AdapterError,
-  AuthError,
-  InvalidCheck,
-  WebAuthnVerificationError,
-} from "@auth/core/errors";
+import { AccessDenied, AdapterError, AuthError, InvalidCheck, WebAuthnVerificationError } from "@auth/core/errors";
 
 /** The message may contain what the browser sent, which may be as long as a body. */
 const MAXIMUM_LENGTH = 300;

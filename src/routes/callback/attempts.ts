@@ -110,9 +110,7 @@ async function keep(
   const { prefix, options } = cookieOf(context);
   const name = `${prefix}${Date.now().toString(36).padStart(8, "0")}${nameIn(content.digest)}`;
   let left = BUDGET - sizeOf([name, value]);
-  const removed = heldAttempts(context).filter((pair, newer) =>
-    (left -= sizeOf(pair)) < 0 || newer + 1 >= MAXIMUM
-  );
+  const removed = heldAttempts(context).filter((pair, newer) => (left -= sizeOf(pair)) < 0 || newer + 1 >= MAXIMUM);
   return {
     ...answer,
     cookies: [

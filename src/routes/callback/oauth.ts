@@ -171,7 +171,5 @@ function stateOf(context: ProviderContext): string | undefined {
 function missingCheck({ provider: { id, checks } }: ProviderContext, attempt?: Attempt): string | undefined {
   if (attempt !== undefined && (attempt.provider !== id || isOver(attempt))) return "state";
   const kept = { ...attempt, state: attempt?.digest };
-  return (["state", "pkce", "nonce"] as const).find((each) =>
-    checks.includes(each) && kept[each] === undefined
-  );
+  return (["state", "pkce", "nonce"] as const).find((each) => checks.includes(each) && kept[each] === undefined);
 }

@@ -75,8 +75,7 @@ Deno.test("several calls in one request refresh once", async () => {
     routes: (app, auth) =>
       app.get(
         "/twice",
-        (request) =>
-          Promise.all([auth.getAccessToken(request, "acme"), auth.getAccessToken(request, "acme")]),
+        (request) => Promise.all([auth.getAccessToken(request, "acme"), auth.getAccessToken(request, "acme")]),
       ),
   });
   const { acme, client } = opened;
@@ -213,8 +212,7 @@ Deno.test("a provider with a failure of its own, or too many requests, is a 503,
     [429, "Slow down"],
   ];
   for (const [status, body] of failures) {
-    acme.answer = () =>
-      typeof body === "string" ? new Response(body, { status }) : Response.json(body, { status });
+    acme.answer = () => typeof body === "string" ? new Response(body, { status }) : Response.json(body, { status });
     const answer = await later(6, () => client.get("/access"));
     assertEquals([answer.statusCode, answer.json().code], [503, "FST_AUTHJS_UNAVAILABLE"], `${status}`);
   }
@@ -452,8 +450,7 @@ Deno.test("while the store fails, getAccessToken() is unavailable: it does not s
   for (const readsBefore of [false, true]) {
     const store = memoryStore();
     let isDown = false;
-    const get: typeof store.get = (...args) =>
-      isDown ? Promise.reject(new Error("down")) : store.get(...args);
+    const get: typeof store.get = (...args) => isDown ? Promise.reject(new Error("down")) : store.get(...args);
     await using opened = await signedInApp({
       lifetime: 5,
       config: { store: { ...store, get }, revocable: true },

@@ -9,27 +9,14 @@ import { drizzle } from "drizzle-orm/libsql";
 import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import Fastify, { type FastifyInstance } from "fastify";
 import { createAuth, type FastifyAuthConfig } from "fastify-authjs";
-import {
-  type AccountTokens,
-  type ListedAccount,
-  withAccountList,
-  withAccountUpdate,
-} from "fastify-authjs/adapters";
+import { type AccountTokens, type ListedAccount, withAccountList, withAccountUpdate } from "fastify-authjs/adapters";
 import { captureLog, testConfig } from "../../support/app.ts";
 import { Client, setCookies } from "../../support/client.ts";
 import { openPostgres, serverUrl } from "../../support/databases.ts";
 import { memoryAdapter, type MemoryTables } from "../../support/memory_adapter.ts";
 import { testStore } from "../../support/test_store.ts";
 import { DRIZZLE_LIBSQL_TABLES, PG_ADAPTER_TABLES } from "../../support/tables.ts";
-import {
-  access,
-  Acme,
-  finishSignIn,
-  later,
-  signedInApp,
-  signIn,
-  tokenApp,
-} from "../../support/token_provider.ts";
+import { access, Acme, finishSignIn, later, signedInApp, signIn, tokenApp } from "../../support/token_provider.ts";
 
 /** A database, and what the application adds to its adapter. */
 interface Database extends AsyncDisposable {
@@ -273,15 +260,11 @@ Deno.test("a refresh token that is refused is a 401, and a database that fails i
     adapter: {
       ...database.adapter,
       getSessionAndUser: (token) =>
-        failing === "session"
-          ? Promise.reject(new Error("no connection"))
-          : database.adapter.getSessionAndUser!(token),
+        failing === "session" ? Promise.reject(new Error("no connection")) : database.adapter.getSessionAndUser!(token),
     },
     list: (id) => failing === "list" ? Promise.reject(new Error("no connection")) : database.list(id),
     update: (account) =>
-      failing === "update"
-        ? Promise.reject(new Error("not written: access-2 refresh-2"))
-        : database.update(account),
+      failing === "update" ? Promise.reject(new Error("not written: access-2 refresh-2")) : database.update(account),
   });
   await using opened = await signedInApp({ config, logger, lifetime: 5 });
   const { acme, client } = opened;

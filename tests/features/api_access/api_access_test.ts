@@ -4,13 +4,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { createAuth, type FastifyAuthConfig, memoryStore } from "fastify-authjs";
 import type { ApiIssuer } from "fastify-authjs/types";
 import { testConfig } from "../../support/app.ts";
-import {
-  API,
-  type ApiIssuerServer,
-  INTROSPECTION,
-  proofKey,
-  startApiIssuer,
-} from "../../support/api_issuer.ts";
+import { API, type ApiIssuerServer, INTROSPECTION, proofKey, startApiIssuer } from "../../support/api_issuer.ts";
 import { type Answer, Client } from "../../support/client.ts";
 import { withClock } from "../../support/clock.ts";
 

@@ -6,14 +6,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import Fastify from "fastify";
 import { createAuth } from "fastify-authjs";
-import {
-  exportJWK,
-  exportSPKI,
-  generateKeyPair,
-  type JWTHeaderParameters,
-  type JWTPayload,
-  SignJWT,
-} from "jose";
+import { exportJWK, exportSPKI, generateKeyPair, type JWTHeaderParameters, type JWTPayload, SignJWT } from "jose";
 import { captureLog, testConfig } from "../../support/app.ts";
 
 const API = "https://api.example";

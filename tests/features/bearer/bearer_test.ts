@@ -325,8 +325,7 @@ Deno.test("a listed session is current for its bearer token, too", async () => {
 Deno.test("an own codec that drops claims is told when a token is issued", async () => {
   const { app } = await setUp({
     jwt: {
-      encode: ({ token }) =>
-        Promise.resolve(Buffer.from(JSON.stringify({ name: token?.name })).toString("base64url")),
+      encode: ({ token }) => Promise.resolve(Buffer.from(JSON.stringify({ name: token?.name })).toString("base64url")),
       decode: ({ token }) => Promise.resolve(JSON.parse(Buffer.from(token!, "base64url").toString())),
     },
   });

@@ -28,8 +28,7 @@ const METHODS: Readonly<
 > = {
   "a link": (client, parameters, headers = FROM_ELSEWHERE) =>
     client.get(`/auth/signin/op?${new URLSearchParams(parameters)}`, { headers }),
-  "a form": (client, parameters, headers = FROM_ELSEWHERE) =>
-    client.post("/auth/signin/op", parameters, headers),
+  "a form": (client, parameters, headers = FROM_ELSEWHERE) => client.post("/auth/signin/op", parameters, headers),
 };
 
 /** Comes back from the provider. */

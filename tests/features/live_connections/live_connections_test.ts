@@ -84,8 +84,7 @@ async function liveApp(
 /** An open WebSocket: its next message, and the code that it is closed with. */
 async function openSocket(port: number, cookie = "") {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/socket`, { headers: { cookie } });
-  const message = () =>
-    new Promise<string>((resolve) => socket.once("message", (data) => resolve(String(data))));
+  const message = () => new Promise<string>((resolve) => socket.once("message", (data) => resolve(String(data))));
   const closed = new Promise<number>((resolve) => socket.once("close", resolve));
   const first = message();
   const refused = new Promise<string>((_resolve, reject) =>

@@ -7,13 +7,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import type { Configuration } from "oidc-provider";
-import {
-  createAuth,
-  customFetch,
-  type FastifyAuthConfig,
-  FastifyAuthError,
-  memoryStore,
-} from "fastify-authjs";
+import { createAuth, customFetch, type FastifyAuthConfig, FastifyAuthError, memoryStore } from "fastify-authjs";
 import { withSessionList } from "fastify-authjs/adapters";
 import { testConfig } from "../../support/app.ts";
 import { type Answer, Client } from "../../support/client.ts";
@@ -272,9 +266,7 @@ Deno.test("tokens that are forged, out of date, of another kind or for somebody 
         "an algorithm that the provider does not have",
         (async () => {
           const { privateKey } = await generateKeyPair("PS256");
-          return await makeToken(op.issuer, { header: { alg: "PS384" }, key: privateKey }).catch(() =>
-            "x.y.z"
-          );
+          return await makeToken(op.issuer, { header: { alg: "PS384" }, key: privateKey }).catch(() => "x.y.z");
         })(),
       ],
       ["another issuer", makeToken("https://other.example")],
@@ -356,8 +348,7 @@ Deno.test("V5: a logout token is signed with the algorithm that the client is re
       };
       for (const [alg, key] of Object.entries(keys)) {
         const kid = alg === "RS256" ? "signing" : alg;
-        statuses[alg] =
-          (await post(app, await makeToken(op.issuer, { header: { alg, kid }, key }))).statusCode;
+        statuses[alg] = (await post(app, await makeToken(op.issuer, { header: { alg, kid }, key }))).statusCode;
       }
     });
     return Object.entries(statuses).filter(([, status]) => status === 200).map(([alg]) => alg);
@@ -382,9 +373,7 @@ Deno.test("a token is used once, also where several processes share the store", 
     await second.register(other.plugin, { prefix: "/auth" });
     assertEquals((await post(second, token)).statusCode, 400);
     const both = await makeToken(op.issuer, { claims: { sub: "nobody" } });
-    const statuses = (await Promise.all([post(app, both), post(app, both)])).map(({ statusCode }) =>
-      statusCode
-    );
+    const statuses = (await Promise.all([post(app, both), post(app, both)])).map(({ statusCode }) => statusCode);
     assertEquals(statuses.sort(), [200, 400]);
     assert(await isSignedIn(browser));
     // A session is ended by whichever process gets the token.

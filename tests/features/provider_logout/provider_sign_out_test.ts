@@ -1,13 +1,7 @@
 /** Signing out at the OpenID Provider, too (RP-Initiated Logout 1.0), with a real provider. */
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import Fastify from "fastify";
-import {
-  createAuth,
-  customFetch,
-  type FastifyAuthConfig,
-  FastifyAuthError,
-  memoryStore,
-} from "fastify-authjs";
+import { createAuth, customFetch, type FastifyAuthConfig, FastifyAuthError, memoryStore } from "fastify-authjs";
 import { withAccountList } from "fastify-authjs/adapters";
 import { captureLog, passwordProvider, testApp, testConfig } from "../../support/app.ts";
 import { type Answer, Client, formIn, setCookies } from "../../support/client.ts";
@@ -186,8 +180,7 @@ Deno.test("a provider without end_session_endpoint, or with one that is no http 
 Deno.test("in production the end_session_endpoint needs https, unless `insecureProviders` has the provider", () =>
   withProvider({}, async ({ signIn }) => {
     const endpoint = "http://op.example/end";
-    const own = () =>
-      Promise.resolve(Response.json({ issuer: "https://op.example", end_session_endpoint: endpoint }));
+    const own = () => Promise.resolve(Response.json({ issuer: "https://op.example", end_session_endpoint: endpoint }));
     const settings = { id: "op", name: "OP", type: "oidc", clientId: "client", clientSecret: "secret" };
     const providers = [
       { ...settings, issuer: "https://op.example", [customFetch]: own },

@@ -199,8 +199,7 @@ Deno.test("X6: pages of other sites cannot use up an address by passkeys or logo
 
 Deno.test("IPv6 addresses of one /64 network count as one, and mapped IPv4 addresses as IPv4", async () => {
   await using app = await limitedApp({ address: limit(1) });
-  const post = async (address: string) =>
-    statusOf(await at(app, address).post("/auth/callback/credentials", GUESS));
+  const post = async (address: string) => statusOf(await at(app, address).post("/auth/callback/credentials", GUESS));
   assertEquals(await post("2001:db8:0:1::1"), 302);
   assertEquals(await post("2001:db8:0:1:ffff::2"), 429);
   assertEquals(await post("2001:db8:0:2::1"), 302);
@@ -210,8 +209,7 @@ Deno.test("IPv6 addresses of one /64 network count as one, and mapped IPv4 addre
 
 Deno.test("an address counts without the port that some proxies add", async () => {
   await using app = await limitedApp({ address: limit(1) });
-  const post = async (address: string) =>
-    statusOf(await at(app, address).post("/auth/callback/credentials", GUESS));
+  const post = async (address: string) => statusOf(await at(app, address).post("/auth/callback/credentials", GUESS));
   assertEquals(await post("192.0.2.1:50001"), 302);
   assertEquals(await post("192.0.2.1:50002"), 429);
   assertEquals(await post("192.0.2.1"), 429);
@@ -535,8 +533,7 @@ Deno.test("X5: other fields, and the same ones from another browser or address, 
   );
   browsers[2]!.cookies.clear();
   for (const [name, value] of browsers[0]!.cookies) browsers[2]!.cookies.set(name, value);
-  const post = (i: number, form: Record<string, string>) =>
-    browsers[i]!.post("/auth/callback/credentials", form);
+  const post = (i: number, form: Record<string, string>) => browsers[i]!.post("/auth/callback/credentials", form);
   const attempts = [
     post(0, forms[0]!),
     post(0, { ...forms[0]!, password: "another" }),

@@ -1,20 +1,8 @@
 /** The sessions of a user in a database, as the user sees and ends them. */
-import {
-  assert,
-  assertEquals,
-  assertFalse,
-  assertNotEquals,
-  assertRejects,
-  assertStringIncludes,
-} from "@std/assert";
+import { assert, assertEquals, assertFalse, assertNotEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import type { FastifyInstance } from "fastify";
 import { type AuthObject, createAuth, type FastifyAuthConfig, FastifyAuthError } from "fastify-authjs";
-import {
-  type ListedSession,
-  withAccountList,
-  withAccountUpdate,
-  withSessionList,
-} from "fastify-authjs/adapters";
+import { type ListedSession, withAccountList, withAccountUpdate, withSessionList } from "fastify-authjs/adapters";
 import { testConfig } from "../../support/app.ts";
 import { Client } from "../../support/client.ts";
 import { ADA, BOB, COOKIE, DAY, reader, readerOf } from "../../support/database_setup.ts";

@@ -285,8 +285,7 @@ Deno.test("what is kept beside a session counts for that session alone, and cann
       json: { csrfToken: await browser.csrfToken() },
     });
     const token = issued.json().access_token;
-    const { user } =
-      (await database.adapter!.getSessionAndUser!(browser.cookies.get("authjs.session-token")!))!;
+    const { user } = (await database.adapter!.getSessionAndUser!(browser.cookies.get("authjs.session-token")!))!;
     const expires = new Date(Date.now() + 3600_000);
     await database.adapter!.createSession!({ sessionToken: "another", userId: user.id, expires });
     other.cookies.set("authjs.session-token", "another");

@@ -3,13 +3,7 @@ import { assert, assertEquals, assertFalse } from "@std/assert";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import Fastify, { type FastifyInstance } from "fastify";
-import {
-  createAuth,
-  CredentialsSignin,
-  FastifyAuth,
-  type FastifyAuthConfig,
-  memoryStore,
-} from "fastify-authjs";
+import { createAuth, CredentialsSignin, FastifyAuth, type FastifyAuthConfig, memoryStore } from "fastify-authjs";
 import Credentials from "fastify-authjs/providers/credentials";
 import Nodemailer from "fastify-authjs/providers/nodemailer";
 import { passwordProvider, testApp, testConfig } from "../../support/app.ts";

@@ -135,9 +135,7 @@ for (const providerSpans of [true, false]) {
       const own = ["GET discovery", "POST token", "GET jwks"];
       assertEquals(names, providerSpans ? own : ["other", "other", "other"]);
       for (const { headers } of provider.requests) assertEquals("traceparent" in headers, !providerSpans);
-      const requests = (await recorder.points()).filter(({ name }) =>
-        name === "authjs.provider.request.duration"
-      );
+      const requests = (await recorder.points()).filter(({ name }) => name === "authjs.provider.request.duration");
       assertEquals(requests.map(({ attributes }) => attributes["authjs.provider.endpoint"]), [
         "discovery",
         "token",
@@ -551,9 +549,7 @@ Deno.test("each kind of event, span and metric is in the flows, and none has a c
     assertEquals([...new Set(events.map(({ event }) => event))].sort(), [...EVENTS]);
 
     // The names.
-    const own = recorder.spans.filter(({ instrumentationScope }) =>
-      instrumentationScope.name === "fastify-authjs"
-    );
+    const own = recorder.spans.filter(({ instrumentationScope }) => instrumentationScope.name === "fastify-authjs");
     const used = new Map<string, Set<string>>();
     for (const { name, attributes } of own) {
       const kind = name.replace(

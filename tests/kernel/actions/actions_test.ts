@@ -1,13 +1,7 @@
 /** Signing in and out and updating the session from routes of the application. */
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import {
-  AuthActionError,
-  type AuthObject,
-  createAuth,
-  type FastifyAuthConfig,
-  FastifyAuthError,
-} from "fastify-authjs";
+import { AuthActionError, type AuthObject, createAuth, type FastifyAuthConfig, FastifyAuthError } from "fastify-authjs";
 import { withAccountList } from "fastify-authjs/adapters";
 import GitHub from "fastify-authjs/providers/github";
 import { attemptsOf } from "../../support/attempts.ts";
@@ -439,8 +433,7 @@ Deno.test("reply.session follows where the application has declared it", async (
   await app.register(auth.plugin, { prefix: "/auth" });
   app.decorateReply("session", null);
   app.post("/act", { onRequest: auth.requireSession() }, async (request, reply) => {
-    const held = () =>
-      (reply as unknown as { session?: { user: { name: string } } | null }).session?.user.name ?? null;
+    const held = () => (reply as unknown as { session?: { user: { name: string } } | null }).session?.user.name ?? null;
     const names = [held()];
     await auth.updateSession(request, reply, { name: "Countess" });
     names.push(held());

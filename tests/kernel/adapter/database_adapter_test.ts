@@ -161,8 +161,7 @@ Deno.test("a write whose result has no key is an error: core would go on without
 });
 
 Deno.test("a row that is gone is no failure of what ends it, nor of the renewal of its session", async () => {
-  const gone = () =>
-    Promise.reject(Object.assign(new Error("Record to delete does not exist."), { code: "P2025" }));
+  const gone = () => Promise.reject(Object.assign(new Error("Record to delete does not exist."), { code: "P2025" }));
   const bound = bindAdapter(adapterOf({
     deleteSession: gone,
     deleteUser: gone,

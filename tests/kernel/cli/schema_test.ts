@@ -81,9 +81,7 @@ for (const [dialect, database] of Object.entries(DATABASES)) {
         const quote = dialect === "mysql" ? "`" : '"';
         const insert = (table: string, values: Record<string, string>) =>
           query(
-            `insert into ${quote}${table}${quote} (${
-              Object.keys(values).map((name) => quote + name + quote)
-            }) ` +
+            `insert into ${quote}${table}${quote} (${Object.keys(values).map((name) => quote + name + quote)}) ` +
               `values (${Object.values(values).map((value) => `'${value}'`)})`,
           );
         const account = { userId: "1", type: "oidc", provider: "google" };

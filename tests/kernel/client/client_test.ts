@@ -292,8 +292,7 @@ Deno.test("client: listeners are told of a sign-out that ends in the browser alo
 });
 
 Deno.test("client: an answer that breaks off is no answer", async () => {
-  const broken = (error: Error) =>
-    new Response(new ReadableStream({ pull: (controller) => controller.error(error) }));
+  const broken = (error: Error) => new Response(new ReadableStream({ pull: (controller) => controller.error(error) }));
   const cut = await failure(answers(broken(new TypeError("network error"))).signOut());
   assertEquals([cut.error, cut.status, cut.message], ["Unreachable", 0, "network error"]);
   const aborted = await failure(answers(broken(new DOMException("The user left.", "AbortError"))).signOut());
@@ -317,8 +316,7 @@ Deno.test("client: its functions need no this", async () => {
 Deno.test("client: where there is no WebAuthn, a passkey is a result", async () => {
   const auth = createAuthClient({
     baseUrl: BASE,
-    fetch: (url) =>
-      Promise.resolve(Response.json(url.endsWith("/providers") ? { passkey: { type: "webauthn" } } : {})),
+    fetch: (url) => Promise.resolve(Response.json(url.endsWith("/providers") ? { passkey: { type: "webauthn" } } : {})),
   });
   assertEquals((await failure(auth.signIn("passkey"))).error, "NotSupportedError");
   assertEquals((await failure(auth.registerPasskey())).error, "NotSupportedError");

@@ -15,14 +15,7 @@ import Keycloak from "fastify-authjs/providers/keycloak";
 import Resend from "fastify-authjs/providers/resend";
 import { once } from "node:events";
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from "fastify";
-import {
-  captureLog,
-  type LogLine,
-  passwordProvider,
-  SECRET,
-  testApp,
-  testConfig,
-} from "../../support/app.ts";
+import { captureLog, type LogLine, passwordProvider, SECRET, testApp, testConfig } from "../../support/app.ts";
 import { Client } from "../../support/client.ts";
 import { connectHttp2 } from "../../support/http2_client.ts";
 import { withEnvironment } from "../../support/environment.ts";
@@ -112,8 +105,7 @@ Deno.test("a variable without a value, as files of variables have it, is no clie
   }));
 
 Deno.test("a session cookie that visitors of other sites do not bring along is said at boot", async () => {
-  const withSameSite = (sameSite: unknown) =>
-    logged({ cookies: { sessionToken: { options: { sameSite } } } } as never);
+  const withSameSite = (sameSite: unknown) => logged({ cookies: { sessionToken: { options: { sameSite } } } } as never);
   for (const sameSite of ["strict", "Strict", true]) {
     const { app, lines } = await withSameSite(sameSite);
     await using _app = app;
@@ -757,8 +749,7 @@ Deno.test("in development the table has the sign-out URLs to register at OpenID 
     return lines.find(isTable)!.msg.split("\n")
       .filter((line) => line.startsWith("  sign-out"));
   };
-  const returns =
-    "  sign-out  idp, register https://app.example/api/auth/signed-out there as post-logout redirect URI";
+  const returns = "  sign-out  idp, register https://app.example/api/auth/signed-out there as post-logout redirect URI";
   const ends = "  sign-out  idp, register https://app.example/api/auth/backchannel-logout/idp there as " +
     "back-channel logout URI";
   const logout = {

@@ -1,12 +1,5 @@
 /** Guards that routes declare in their `config`, and guards of scopes that respect it. */
-import {
-  assert,
-  assertEquals,
-  assertMatch,
-  assertRejects,
-  assertStringIncludes,
-  assertThrows,
-} from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from "fastify";
 import websocket from "@fastify/websocket";
 import {
@@ -192,8 +185,7 @@ Deno.test("a declared guard runs after the hooks of the scope and before those o
   await using _app = app;
   const ran: string[] = [];
   const note =
-    (name: string) =>
-    (_request: unknown, reply: { header(n: string, v: string): unknown }, done: () => void) => {
+    (name: string) => (_request: unknown, reply: { header(n: string, v: string): unknown }, done: () => void) => {
       ran.push(name);
       reply.header("x-seen", name);
       done();

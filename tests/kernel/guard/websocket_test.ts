@@ -71,8 +71,7 @@ function open(url: string, headers: Record<string, string> = {}): Promise<Opened
     socket.on("open", () =>
       resolve({
         headers: answer,
-        next: async () =>
-          JSON.parse(messages.shift() ?? await new Promise<string>((message) => waiting.push(message))),
+        next: async () => JSON.parse(messages.shift() ?? await new Promise<string>((message) => waiting.push(message))),
         send: (text) => socket.send(text),
         [Symbol.asyncDispose]: () =>
           new Promise<void>((closed) => {

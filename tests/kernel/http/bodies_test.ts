@@ -93,8 +93,7 @@ Deno.test("a multipart body with a file, without a boundary, or with too many or
   const config = testConfig({ providers: [passwordProvider((fields) => seen.push(fields))] });
   await using app = await testApp(config);
   const client = new Client(app);
-  const post = (fields: Fields) =>
-    postMultipart(app, client, "/auth/callback/credentials", [...ada, ...fields]);
+  const post = (fields: Fields) => postMultipart(app, client, "/auth/callback/credentials", [...ada, ...fields]);
   const file = await post([["avatar", new Blob(["x"], { type: "image/png" })]]);
   assertEquals([file.statusCode, file.json().code], [400, "FST_AUTHJS_BODY_INVALID"]);
   assertMatch(file.json().message, /"avatar" must not be a file/);

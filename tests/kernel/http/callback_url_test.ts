@@ -82,8 +82,7 @@ Deno.test("a failed sign-in leads to no address of another origin, and leaves no
 });
 
 Deno.test("where a failed sign-in leads is up to the redirect callback", async () => {
-  const redirect = (allow: (url: string) => string) =>
-    testConfig({ callbacks: { redirect: ({ url }) => allow(url) } });
+  const redirect = (allow: (url: string) => string) => testConfig({ callbacks: { redirect: ({ url }) => allow(url) } });
   const partner = "https://partner.example/x";
   const kept = async (url: string, allow: (url: string) => string) =>
     (await failed(url, redirect((url) => url === "http://localhost" ? url : allow(url))))[2];

@@ -19,14 +19,12 @@ const eve = { username: "eve", password: "open" };
 const TAMPERING: Record<string, (request: FastifyRequest) => void> = {
   "replaces the body": (request) => request.body = { ...request.body as object, ...eve },
   "changes the body": (request) => void Object.assign(request.body ?? {}, eve),
-  "makes an object of a credential": (request) =>
-    request.body = { ...request.body as object, username: { $gt: "" } },
+  "makes an object of a credential": (request) => request.body = { ...request.body as object, username: { $gt: "" } },
   "drops the body": (request) => request.body = undefined,
   "replaces the query": (request) => request.query = { callbackUrl: "/eve" },
   "replaces the parameters": (request) => request.params = { provider: "other" },
   "changes the parameters": (request) => void Object.assign(request.params as object, { provider: "other" }),
-  "replaces the headers": (request) =>
-    (request as { headers: object }).headers = { cookie: "", host: "evil.example" },
+  "replaces the headers": (request) => (request as { headers: object }).headers = { cookie: "", host: "evil.example" },
   "changes the cookie": (request) => request.headers.cookie = "",
   "changes the host": (request) => request.headers.host = "evil.example",
   "changes the address": (request) => request.raw.url = "/auth/callback/other?callbackUrl=/eve",

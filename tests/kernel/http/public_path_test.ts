@@ -1,13 +1,7 @@
 /** Applications whose users see other paths than Fastify: behind a proxy that removes a path, or with `rewriteUrl`. */
 import { assertEquals, assertMatch, assertRejects } from "@std/assert";
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from "fastify";
-import {
-  FastifyAuth,
-  type FastifyAuthConfig,
-  FastifyAuthError,
-  getSession,
-  requireSession,
-} from "fastify-authjs";
+import { FastifyAuth, type FastifyAuthConfig, FastifyAuthError, getSession, requireSession } from "fastify-authjs";
 import { captureLog, passwordProvider, SECRET, testConfig } from "../../support/app.ts";
 import { type Answer, setCookies } from "../../support/client.ts";
 import { withEnvironment } from "../../support/environment.ts";

@@ -161,9 +161,7 @@ Deno.test("a bearer token of one tenant is none of another", async () => {
   await client.signIn(MINE);
   const json = { csrfToken: await client.csrfToken() };
   const { access_token } = (await client.request("POST", "/auth/token", { json })).json();
-  const names = [apps.a, apps.b].map((app) =>
-    reader(new Client(app, { authorization: `Bearer ${access_token}` }))
-  );
+  const names = [apps.a, apps.b].map((app) => reader(new Client(app, { authorization: `Bearer ${access_token}` })));
   assertEquals(await Promise.all(names), ["ada", null]);
 });
 

@@ -1,12 +1,5 @@
 /** A configuration for each request: tenants by host, by a header and by path. */
-import {
-  assert,
-  assertEquals,
-  assertMatch,
-  assertRejects,
-  assertStringIncludes,
-  assertThrows,
-} from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import swagger from "@fastify/swagger";
 import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import {
@@ -172,8 +165,7 @@ Deno.test("the actions of the object work with the tenant of their request", asy
   }, ({ app, auth }) => {
     app.post(
       "/in",
-      (request, reply) =>
-        auth.signIn(request, reply, "credentials", { fields: request.body, redirect: false }),
+      (request, reply) => auth.signIn(request, reply, "credentials", { fields: request.body, redirect: false }),
     );
     app.post("/out", (request, reply) => auth.signOut(request, reply, { redirect: false }));
     app.post("/update", (request, reply) => auth.updateSession(request, reply, {}));
@@ -431,8 +423,7 @@ Deno.test("of 1,001 tenants the one that was not used for longest is forgotten, 
   const choose: ConfigForRequest = ({ host }) => configs.get(host) ?? make(host, { providers: [] });
   return withApp(choose, async ({ at }) => {
     const browsers: Client[] = [];
-    const statusOf = async (host: string) =>
-      (await at(host).signIn({ username: "bob", password: "guess" })).statusCode;
+    const statusOf = async (host: string) => (await at(host).signIn({ username: "bob", password: "guess" })).statusCode;
     for (const host of [ACME, UMBRELLA, GLOBEX]) {
       make(host, { rateLimit });
       const browser = at(host);
@@ -538,8 +529,7 @@ Deno.test("the log says at boot that the configuration is chosen for each reques
   const tenants = twoTenants();
   return withApp(byHost(tenants), async ({ app, at, lines }) => {
     await app.ready();
-    const said = () =>
-      lines.filter(({ msg }) => msg.startsWith("FastifyAuth is mounted")).map(({ msg }) => msg);
+    const said = () => lines.filter(({ msg }) => msg.startsWith("FastifyAuth is mounted")).map(({ msg }) => msg);
     assertEquals(said().length, 1);
     assertMatch(said()[0]!, /at \/auth; a function chooses the configuration of each request/);
     await at().get("/me");

@@ -178,8 +178,7 @@ Deno.test("encode() clones what core clones", async () => {
   for (const token of tokens) {
     const params = { token, secret: SECRET, salt: SALT };
     const read = async (token: string) => {
-      const { jti: _jti, iat: _iat, exp: _exp, ...rest } =
-        (await coreDecode({ token, secret: SECRET, salt: SALT }))!;
+      const { jti: _jti, iat: _iat, exp: _exp, ...rest } = (await coreDecode({ token, secret: SECRET, salt: SALT }))!;
       return JSON.stringify(rest);
     };
     assertEquals(await read(await encode(params)), await read(await coreEncode(params)));

@@ -82,8 +82,7 @@ Deno.test("Accept-Language chooses by quality, also where only the language matc
 });
 
 Deno.test("of Accept-Language 50 ranges are read", async () => {
-  const languageAfter = async (others: number) =>
-    (await pageFor({ "accept-language": "x,".repeat(others) + "de" }))[0];
+  const languageAfter = async (others: number) => (await pageFor({ "accept-language": "x,".repeat(others) + "de" }))[0];
   assertEquals([await languageAfter(49), await languageAfter(50)], ["de", "en"]);
 });
 

@@ -5,14 +5,7 @@ import type { FastifyAuthConfig } from "fastify-authjs";
 import type { Provider } from "fastify-authjs/providers";
 import { passwordProvider } from "../../support/app.ts";
 import { browserTest } from "../../support/browser.ts";
-import {
-  BUTTONS,
-  BY_ADDRESS,
-  EMAIL,
-  listeningApp,
-  pagesConfig,
-  PASSKEY_OF_ADDRESS,
-} from "../../support/pages_app.ts";
+import { BUTTONS, BY_ADDRESS, EMAIL, listeningApp, pagesConfig, PASSKEY_OF_ADDRESS } from "../../support/pages_app.ts";
 
 const TOGETHER = [BY_ADDRESS, EMAIL, PASSKEY_OF_ADDRESS];
 

@@ -1,14 +1,7 @@
 /**
  * The built-in pages, without a browser: their HTML, headers and files.
  */
-import {
-  assert,
-  assertEquals,
-  assertMatch,
-  assertNotEquals,
-  assertRejects,
-  assertStringIncludes,
-} from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import helmet from "@fastify/helmet";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { FastifyAuth, FastifyAuthError } from "fastify-authjs";
@@ -132,9 +125,7 @@ Deno.test("where @fastify/helmet made nonces, pages have them, and one policy", 
 Deno.test("assets have names by their content and may be kept for ever; an older name still gives a file", async () => {
   await using app = await testApp(pagesConfig());
   const { body } = await open(app, "/signin");
-  const addresses = [...body.matchAll(/(?:href|src)="(\/auth\/assets\/[^"#]+)/g)].map(([, address]) =>
-    address!
-  );
+  const addresses = [...body.matchAll(/(?:href|src)="(\/auth\/assets\/[^"#]+)/g)].map(([, address]) => address!);
   const names = [...new Set(addresses.map((address) => address.replace(/-[0-9a-f]{12}\./, ".")))].sort();
   assertEquals(names, [
     "/auth/assets/logos.svg",

@@ -7,20 +7,14 @@ import { captureLog, testConfig } from "../../support/app.ts";
 import { Client } from "../../support/client.ts";
 import { locationOf, reasons, signedInName, startSignIn } from "../../support/oauth_client.ts";
 import { PATHS, ScriptedProvider } from "../../support/scripted_provider.ts";
-import {
-  oauthSettings,
-  type ScriptedParts,
-  signInThrough,
-  withProvider,
-} from "../../support/scripted_sign_in.ts";
+import { oauthSettings, type ScriptedParts, signInThrough, withProvider } from "../../support/scripted_sign_in.ts";
 
 const CONFIGURATION = "http://localhost/auth/error?error=Configuration";
 const ELSEWHERE = "/somewhere/else";
 
-const redirectTo =
-  (location: string, status = 302) => (_request: IncomingMessage, response: ServerResponse) => {
-    response.writeHead(status, { location, "content-type": "text/html" }).end("<p>It is elsewhere.</p>");
-  };
+const redirectTo = (location: string, status = 302) => (_request: IncomingMessage, response: ServerResponse) => {
+  response.writeHead(status, { location, "content-type": "text/html" }).end("<p>It is elsewhere.</p>");
+};
 
 /** What the provider publishes. */
 const documentOf = (issuer: string) => ({

@@ -264,8 +264,7 @@ Deno.test("a plain sender's address is sent as it is", async () => {
 
 Deno.test("mailgun in the EU is another host, and the name of the provider is the sender's", () => {
   const url = "https://api.eu.mailgun.net/v3/example.com/messages";
-  const provider: Service["provider"] = (settings) =>
-    Mailgun({ ...settings, region: "EU", name: "Example" } as never);
+  const provider: Service["provider"] = (settings) => Mailgun({ ...settings, region: "EU", name: "Example" } as never);
   return ask({ id: "mailgun", provider, url }, accept, async ({ requests: [request] }) => {
     assertEquals(request!.url, url);
     assertEquals((await formOf(request!)).from, `Example <${ADDRESS}>`);

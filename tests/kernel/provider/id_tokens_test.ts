@@ -1,12 +1,5 @@
 /** The signatures of ID tokens: where the keys come from, and what happens without them (`verifyIdTokens`). */
-import {
-  assert,
-  assertEquals,
-  assertFalse,
-  assertMatch,
-  assertRejects,
-  assertStringIncludes,
-} from "@std/assert";
+import { assert, assertEquals, assertFalse, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { createHmac, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { Buffer } from "node:buffer";
@@ -29,17 +22,11 @@ import {
 } from "../../support/oauth_client.ts";
 import { ProviderBrowser, startOpenIdProvider } from "../../support/openid_provider.ts";
 import { PATHS, type Script, ScriptedProvider } from "../../support/scripted_provider.ts";
-import {
-  oauthSettings,
-  type ScriptedParts,
-  signInThrough,
-  withProvider,
-} from "../../support/scripted_sign_in.ts";
+import { oauthSettings, type ScriptedParts, signInThrough, withProvider } from "../../support/scripted_sign_in.ts";
 
 const CONFIGURATION = "http://localhost/auth/error?error=Configuration";
 
-const signWith = (key: KeyObject) => (input: string) =>
-  sign("sha256", Buffer.from(input), key).toString("base64url");
+const signWith = (key: KeyObject) => (input: string) => sign("sha256", Buffer.from(input), key).toString("base64url");
 const stranger = generateKeyPairSync("rsa", { modulusLength: 2048 });
 const forged: Script = { sign: signWith(stranger.privateKey) };
 

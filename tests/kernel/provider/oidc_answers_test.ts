@@ -49,13 +49,11 @@ const now = () => Math.floor(Date.now() / 1000);
 const { privateKey: strangersKey, publicKey: secondKey } = generateKeyPairSync("rsa", {
   modulusLength: 2048,
 });
-const signedByStranger = (input: string) =>
-  sign("sha256", Buffer.from(input), strangersKey).toString("base64url");
+const signedByStranger = (input: string) => sign("sha256", Buffer.from(input), strangersKey).toString("base64url");
 const secondJwk = { ...secondKey.export({ format: "jwk" }), kid: "second", use: "sig", alg: "RS256" };
 
 const HS256 = { client: { id_token_signed_response_alg: "HS256" } };
-const signHs256 = (secret: string) => (input: string) =>
-  createHmac("sha256", secret).update(input).digest("base64url");
+const signHs256 = (secret: string) => (input: string) => createHmac("sha256", secret).update(input).digest("base64url");
 
 const CASES: readonly Case[] = [
   // Issuer.
@@ -192,8 +190,7 @@ const CASES: readonly Case[] = [
     }),
     outcome: { signedIn: "Ada" },
     verified: {
-      refused:
-        /"HS256" is not one that is expected\. .+set `client: \{ id_token_signed_response_alg: "HS256" \}`/,
+      refused: /"HS256" is not one that is expected\. .+set `client: \{ id_token_signed_response_alg: "HS256" \}`/,
       by: "plugin",
     },
   },

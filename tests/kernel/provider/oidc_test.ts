@@ -446,8 +446,7 @@ Deno.test("RP-initiated logout: the signOut event revokes the grant, and the bro
       callbacks: {
         jwt: rotating(issuer, () => false),
         session: ({ session, token }) => ({ ...session, ...token as unknown as Tokens }),
-        redirect: ({ url, baseUrl }) =>
-          url.startsWith(`${issuer}/session/end?`) ? url : new URL(url, baseUrl).href,
+        redirect: ({ url, baseUrl }) => url.startsWith(`${issuer}/session/end?`) ? url : new URL(url, baseUrl).href,
       },
       events: {
         async signOut(message) {

@@ -119,13 +119,12 @@ Deno.test("an error is logged wherever the provider puts it, in the query or in 
 });
 
 Deno.test("an error that the provider sends the browser back with in a shape of its own is logged", async () => {
-  const shapes: [Record<string, string>, error: string | undefined, error_description: string | undefined][] =
-    [
-      [{ error_code: "1349126", error_message: "App not active" }, "1349126", "App not active"],
-      [{ error_type: "OAuthException" }, "OAuthException", undefined],
-      [{ errcode: "40029", errmsg: "invalid" }, "40029", "invalid"],
-      [{ error_description: "Only a description" }, undefined, "Only a description"],
-    ];
+  const shapes: [Record<string, string>, error: string | undefined, error_description: string | undefined][] = [
+    [{ error_code: "1349126", error_message: "App not active" }, "1349126", "App not active"],
+    [{ error_type: "OAuthException" }, "OAuthException", undefined],
+    [{ errcode: "40029", errmsg: "invalid" }, "40029", "invalid"],
+    [{ error_description: "Only a description" }, undefined, "Only a description"],
+  ];
   for (const [parameters, error, error_description] of shapes) {
     await withProvider({}, async ({ client, provider, lines }) => {
       const answer = await signInThrough(client, provider, { code: "", ...parameters });

@@ -1,13 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import {
-  assert,
-  assertEquals,
-  assertFalse,
-  assertRejects,
-  assertStringIncludes,
-  assertThrows,
-} from "@std/assert";
+import { assert, assertEquals, assertFalse, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { checkedDocument } from "../../../src/provider/discovery.ts";
 import { FastifyAuthError } from "../../../src/errors.ts";
 import { ProviderUnavailable } from "../../../src/provider/provider_error.ts";
@@ -134,9 +127,7 @@ Deno.test("limitedFetch() aborts what it no longer waits for, and ends with the 
   const signals: AbortSignal[] = [];
   const inner: Fetch = (_input, init) => {
     signals.push(init!.signal!);
-    return new Promise((_resolve, reject) =>
-      init!.signal!.addEventListener("abort", () => reject(new Error("gone")))
-    );
+    return new Promise((_resolve, reject) => init!.signal!.addEventListener("abort", () => reject(new Error("gone"))));
   };
   const bounded = limitedFetch("op", inner, { timeout: 20, production: false });
   await assertRejects(() => bounded("http://idp.example/?code=x"), FastifyAuthError, "within 20 ms");

@@ -5,14 +5,7 @@ import GitHub from "fastify-authjs/providers/github";
 import { redirectProxyOrigins } from "../../../src/config/redirect_proxy.ts";
 import { captureLog, testApp, testConfig } from "../../support/app.ts";
 import { withEnvironment } from "../../support/environment.ts";
-import {
-  clearedCookies,
-  locationOf,
-  oauthApp,
-  pathOf,
-  reasons,
-  startSignIn,
-} from "../../support/oauth_client.ts";
+import { clearedCookies, locationOf, oauthApp, pathOf, reasons, startSignIn } from "../../support/oauth_client.ts";
 import { ScriptedProvider } from "../../support/scripted_provider.ts";
 import { oauthSettings } from "../../support/scripted_sign_in.ts";
 

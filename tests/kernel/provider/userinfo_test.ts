@@ -2,21 +2,10 @@
 import { assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
 import { Buffer } from "node:buffer";
 import type { Client } from "../../support/client.ts";
-import {
-  locationOf,
-  oauthApp,
-  pathOf,
-  type ProviderSettings,
-  startSignIn,
-} from "../../support/oauth_client.ts";
+import { locationOf, oauthApp, pathOf, type ProviderSettings, startSignIn } from "../../support/oauth_client.ts";
 import { ProviderBrowser, startOpenIdProvider } from "../../support/openid_provider.ts";
 import { PATHS, type Script, signRs256 } from "../../support/scripted_provider.ts";
-import {
-  oauthSettings,
-  type ScriptedParts,
-  signInThrough,
-  withProvider,
-} from "../../support/scripted_sign_in.ts";
+import { oauthSettings, type ScriptedParts, signInThrough, withProvider } from "../../support/scripted_sign_in.ts";
 
 const SIGNED_IN = "http://localhost";
 const SIGN_IN_PAGE = "http://localhost/auth/signin?error=OAuthCallbackError";

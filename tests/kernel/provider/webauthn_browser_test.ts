@@ -6,14 +6,7 @@ import type { Page } from "playwright-core";
 import { browserTest } from "../../support/browser.ts";
 import { emptyTables, PROVIDERS, webAuthnConfig, type WebAuthnTables } from "../../support/webauthn.ts";
 import { addAuthenticator, holdOffers } from "../../support/webauthn_browser.ts";
-import {
-  addPage,
-  type Ceremony,
-  goThrough,
-  type Outcome,
-  type Site,
-  withSite,
-} from "../../support/webauthn_page.ts";
+import { addPage, type Ceremony, goThrough, type Outcome, type Site, withSite } from "../../support/webauthn_page.ts";
 
 const EMAIL = "ada@example.com";
 

@@ -1,13 +1,6 @@
 import { Buffer } from "node:buffer";
 import process from "node:process";
-import {
-  assert,
-  assertEquals,
-  assertFalse,
-  assertMatch,
-  assertRejects,
-  assertStringIncludes,
-} from "@std/assert";
+import { assert, assertEquals, assertFalse, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { UnstorageAdapter } from "@auth/unstorage-adapter";
 import { createStorage } from "unstorage";
 import { type FastifyAuthConfig, FastifyAuthError } from "fastify-authjs";

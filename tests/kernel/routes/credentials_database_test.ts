@@ -7,13 +7,7 @@ import Credentials from "fastify-authjs/providers/credentials";
 import { captureLog, type LogLine, testApp, testConfig } from "../../support/app.ts";
 import { type Answer, Client, setCookies } from "../../support/client.ts";
 import { COOKIE, DAY, reader, readerOf, rowOf } from "../../support/database_setup.ts";
-import {
-  type DatabaseKind,
-  libsql,
-  pgAdapter,
-  serverUrl,
-  type TestDatabase,
-} from "../../support/databases.ts";
+import { type DatabaseKind, libsql, pgAdapter, serverUrl, type TestDatabase } from "../../support/databases.ts";
 import { faultyAdapter } from "../../support/faults.ts";
 import { identityProvider, signInAs } from "../../support/identity.ts";
 import { memoryAdapter, type MemoryTables } from "../../support/memory_adapter.ts";
@@ -105,8 +99,7 @@ for (const kind of [memory, libsql, ...(url ? [pgAdapter(url)] : [])]) {
   });
 
   test("the cookie has the attributes of any other session", async ({ app }) => {
-    const attributes = (answer: Answer) =>
-      sessionLine(answer)!.replace(/=[^;]*/, "").replace(/Expires=[^;]*/, "");
+    const attributes = (answer: Answer) => sessionLine(answer)!.replace(/=[^;]*/, "").replace(/Expires=[^;]*/, "");
     const password = await new Client(app).signIn(PASSWORD);
     const provider = await signInAs(new Client(app), "one", { id: "bob", email: "bob@example.com" });
     assertEquals(attributes(password), attributes(provider));

@@ -28,9 +28,7 @@ const authorize: Authorize = ({ username, password }) => {
   if (username === "otp") throw new SecondFactorMissing();
   if (username === "locked") throw new AccountLocked();
   if (username === "broken") throw new Error(`The users' database is down, asked for ${password}`);
-  return password === PASSWORD
-    ? { id: `id-${username}`, name: username, email: `${username}@example.com` }
-    : null;
+  return password === PASSWORD ? { id: `id-${username}`, name: username, email: `${username}@example.com` } : null;
 };
 
 async function withApp(
@@ -49,8 +47,7 @@ async function withApp(
 /** How clients send a password. */
 const CLIENTS = {
   "a form": (client: Client, fields: Fields) => client.post("/auth/callback/credentials", fields),
-  "JSON": (client: Client, fields: Fields) =>
-    client.request("POST", "/auth/callback/credentials", { json: fields }),
+  "JSON": (client: Client, fields: Fields) => client.request("POST", "/auth/callback/credentials", { json: fields }),
   "a form that asks for the address": (client: Client, fields: Fields) =>
     client.post("/auth/callback/credentials", fields, { "x-auth-return-redirect": "1" }),
   "JSON that asks for the address": (client: Client, fields: Fields) =>

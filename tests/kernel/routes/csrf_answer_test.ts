@@ -13,8 +13,7 @@ interface CsrfAnswer {
 
 const HEADERS = ["content-type", "expires", "pragma"];
 
-const shown = (lines: string[]) =>
-  lines.map((line) => line.replace(/[0-9a-f]{64}%7C[0-9a-f]{64}/, "<token>"));
+const shown = (lines: string[]) => lines.map((line) => line.replace(/[0-9a-f]{64}%7C[0-9a-f]{64}/, "<token>"));
 
 async function fromCore(config: FastifyAuthConfig, cookie: string): Promise<CsrfAnswer> {
   const request = new Request("http://localhost/auth/csrf", { headers: { cookie } });

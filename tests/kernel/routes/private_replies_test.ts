@@ -298,8 +298,7 @@ Deno.test("G1: a guarded page is not kept by the browser, anything else is asked
     });
     scope.get(
       "/own",
-      (_request, reply) =>
-        reply.headers({ ...html, "cache-control": "private, max-age=60" }).send("<p>mine</p>"),
+      (_request, reply) => reply.headers({ ...html, "cache-control": "private, max-age=60" }).send("<p>mine</p>"),
     );
     scope.get("/json", () => ({ secret: 1 }));
     scope.get("/text", () => "secret");

@@ -227,9 +227,7 @@ Deno.test("property: of any Cookie header, core reads the token that is read her
   await fc.assert(
     fc.asyncProperty(anyName, fc.array(pair, { maxLength: 6 }), separator, async (name, pairs, separator) => {
       const header = asHeader(
-        pairs.map(({ own, suffix, company, equals, value }) =>
-          (own ? name + suffix : company) + equals + value
-        )
+        pairs.map(({ own, suffix, company, equals, value }) => (own ? name + suffix : company) + equals + value)
           .join(separator),
       );
       const read = readSessionCookie(header, name);

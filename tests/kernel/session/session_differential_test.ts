@@ -49,8 +49,7 @@ const JWT_CALLBACKS: ((note: Note) => Callbacks["jwt"])[] = [
 
 const SESSION_CALLBACKS: ((note: Note) => Callbacks["session"])[] = [
   (note) => (params) => (note("session", params), params.session),
-  () => ({ session, token }) =>
-    ({ ...session, user: { ...session.user, id: token?.sub ?? "none" } }) as never,
+  () => ({ session, token }) => ({ ...session, user: { ...session.user, id: token?.sub ?? "none" } }) as never,
   () => async ({ session, token }) =>
     await Promise.resolve({ ...session, when: new Date(0), role: token?.role }) as never,
   () => ({ session, token }) => ((token.seen = true), session),
@@ -239,8 +238,7 @@ function requiredOfRefused(theirs: Observed, { cookie, cookieName, secrets }: Re
 const BOOM = "JWTSessionError Error boom";
 
 /** How core tells a token that is none. */
-const REFUSED =
-  /^JWTSessionError (?:JWE|JOSE|JWTExpired|JWTClaimValidationFailed|Error no matching decryption secret)/;
+const REFUSED = /^JWTSessionError (?:JWE|JOSE|JWTExpired|JWTClaimValidationFailed|Error no matching decryption secret)/;
 
 /** Where both refuse a token, their words may differ. */
 function inOneWord(observed: Observed): Observed {

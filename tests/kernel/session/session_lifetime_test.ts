@@ -95,9 +95,7 @@ function callbacksOf({ callback }: Use): FastifyAuthConfig["callbacks"] {
 }
 
 function cookieOf({ cookieMaxAge }: Pick<Use, "cookieMaxAge">): Partial<FastifyAuthConfig> {
-  return cookieMaxAge === undefined
-    ? {}
-    : { cookies: { sessionToken: { options: { maxAge: cookieMaxAge } } } };
+  return cookieMaxAge === undefined ? {} : { cookies: { sessionToken: { options: { maxAge: cookieMaxAge } } } };
 }
 
 /**

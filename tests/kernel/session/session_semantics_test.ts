@@ -48,20 +48,17 @@ async function forged(
 
 /** The only allowed differences from core, each with its reason; a case names those that apply to it. */
 const DIFFERENCES = {
-  "not renewed":
-    "a token that is young and unchanged stays in the browser, so ordinary replies set no cookie",
+  "not renewed": "a token that is young and unchanged stays in the browser, so ordinary replies set no cookie",
   "only well-formed sessions": "a callback that returns anything but an object with a user is no session",
   "database cookie only when prolonged": "the cookie is set when its row's expiry was, not with each read",
   "chunks of a database token cleared": "setting the whole token beside its chunks would break the next read",
   "ends with the token": "`expires` is the end of the token where that comes before the end of the cookie",
-  "the method that failed is named":
-    "the log says which method of the adapter failed, and what it threw below that",
+  "the method that failed is named": "the log says which method of the adapter failed, and what it threw below that",
   "ends as prolonged": "`expires` is the end of the row that the read has just prolonged, not the one before",
   "kept": "a token of a key that only another process may know is not removed: secrets are being rotated",
   "malformed": "what cannot be a token is told in one word",
   "stale chunk removed": "a chunk beside the whole cookie goes when the token is renewed",
-  "the session stays":
-    "the failure of a callback says nothing about the session, so its cookie is not removed",
+  "the session stays": "the failure of a callback says nothing about the session, so its cookie is not removed",
   "columns not sent": "a callback can read the columns of a row, and does not send them unless it names them",
 } as const;
 
@@ -133,9 +130,7 @@ function withoutColumns(observed: Observed): Observed {
   };
   const calls = (observed.calls as [string, string[], { session: unknown }][]).map((call) => {
     const [name, keys, params] = call;
-    return /^(session|event)$/.test(name)
-      ? [name, keys, { ...params, session: shown(params.session) }]
-      : call;
+    return /^(session|event)$/.test(name) ? [name, keys, { ...params, session: shown(params.session) }] : call;
   });
   return { ...observed, session: shown(observed.session), calls };
 }
@@ -228,8 +223,7 @@ const CASES: Record<string, Case> = {
   "session returns dates, undefined, a map, NaN": {
     make: () => ({
       callbacks: {
-        session: ({ session }) =>
-          ({ ...session, d: new Date(0), u: undefined, m: new Map([[1, 2]]), n: NaN }) as never,
+        session: ({ session }) => ({ ...session, d: new Date(0), u: undefined, m: new Map([[1, 2]]), n: NaN }) as never,
       },
     }),
     carried: carry(),

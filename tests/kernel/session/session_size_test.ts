@@ -3,14 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { decode, encode, type JWT } from "@auth/core/jwt";
 import type { FastifyAuthConfig } from "fastify-authjs";
 import type { AddressInfo } from "node:net";
-import {
-  captureLog,
-  type LogLine,
-  passwordProvider,
-  SECRET,
-  testApp,
-  testConfig,
-} from "../../support/app.ts";
+import { captureLog, type LogLine, passwordProvider, SECRET, testApp, testConfig } from "../../support/app.ts";
 import { type Answer, Client, setCookies } from "../../support/client.ts";
 import { withClock } from "../../support/clock.ts";
 import { identityProvider, signInAs } from "../../support/identity.ts";
@@ -39,8 +32,7 @@ const held = (client: Client) => [...client.cookies.keys()].filter((name) => nam
 const above = (lines: LogLine[], level: number) => lines.filter((line) => line.level >= level);
 
 /** The bytes of the session in a Cookie header. */
-const sizeIn = (client: Client) =>
-  client.cookie!.split("; ").filter((pair) => pair.startsWith(NAME)).join("; ").length;
+const sizeIn = (client: Client) => client.cookie!.split("; ").filter((pair) => pair.startsWith(NAME)).join("; ").length;
 
 Deno.test("from 3.5 KB on there is one warning, which names the largest claims and no value", async () => {
   const size = { bytes: 100 };

@@ -93,8 +93,7 @@ function copyOf(client: Client, app: FastifyInstance): Client {
 
 const sessionsOf = async (client: Client) => (await client.get("/sessions")).json<Shown[]>();
 const currentOf = async (client: Client) => (await sessionsOf(client))[0]!;
-const claimsOf = (client: Client) =>
-  decode({ token: client.cookies.get(COOKIE)!, secret: SECRET, salt: COOKIE });
+const claimsOf = (client: Client) => decode({ token: client.cookies.get(COOKIE)!, secret: SECRET, salt: COOKIE });
 
 /** A `jwt` callback that changes the token with each read. */
 const changing: FastifyAuthConfig["callbacks"] = {

@@ -366,8 +366,7 @@ Deno.test("a token that is remembered ends when it expires", async () => {
   const token = await encode({ token: { name: "ada" }, secret: SECRET, salt: NAME, maxAge: -11 });
   const accepted = (await decode({ token, secret: SECRET, salt: NAME }))!.exp! + 15;
   await using app = await testApp(testConfig({ callbacks: {} }));
-  const read = async () =>
-    (await app.inject({ url: "/me", headers: { cookie: `${NAME}=${token}` } })).json().session;
+  const read = async () => (await app.inject({ url: "/me", headers: { cookie: `${NAME}=${token}` } })).json().session;
   for (let time = 0; time < 3; time++) assertEquals((await read())?.user.name, "ada");
   while (Date.now() / 1000 < accepted) await new Promise((resolve) => setTimeout(resolve, 100));
   assertEquals(await read(), null);

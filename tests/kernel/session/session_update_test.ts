@@ -68,8 +68,7 @@ async function updating(
     app,
     client,
     replies,
-    update: (data) =>
-      app.inject({ method: "POST", url: "/auth/session", headers, payload: { csrfToken, data } }),
+    update: (data) => app.inject({ method: "POST", url: "/auth/session", headers, payload: { csrfToken, data } }),
     async read() {
       begun = new Event();
       const reply = app.inject({ url: "/waits", headers });

@@ -36,11 +36,7 @@ import underPressure from "@fastify/under-pressure";
 import view from "@fastify/view";
 import websocket from "@fastify/websocket";
 import { TypeBoxValidatorCompiler } from "@fastify/type-provider-typebox";
-import {
-  BasicTracerProvider,
-  InMemorySpanExporter,
-  SimpleSpanProcessor,
-} from "@opentelemetry/sdk-trace-base";
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { asValue } from "awilix";
 import ejs from "ejs";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
@@ -313,8 +309,7 @@ export const PLUGIN_ROWS: readonly Row[] = [
     name: "@fastify/autoload",
     works: "a guarded route from a file",
     async add(app, { guard }) {
-      const text =
-        'export default async (app, { guard }) => app.get("/own", { onRequest: guard }, () => "loaded");';
+      const text = 'export default async (app, { guard }) => app.get("/own", { onRequest: guard }, () => "loaded");';
       await use(app, autoload, { dir: await folderWith(app, "own.mjs", text), options: { guard } });
     },
     async check(visit) {
@@ -427,8 +422,7 @@ export const PLUGIN_ROWS: readonly Row[] = [
     setUp: "OpenAPI 3.1, registered before the plugin: it describes the routes that come after it",
     onlyBefore: true,
     works: "guarded routes have their security and the 401, the auth routes are hidden",
-    add: (app) =>
-      use(app, swagger, { openapi: { openapi: "3.1.0", info: { title: "Own", version: "1.0.0" } } }),
+    add: (app) => use(app, swagger, { openapi: { openapi: "3.1.0", info: { title: "Own", version: "1.0.0" } } }),
     async check({ app }) {
       type Operation = { security?: unknown[]; responses: Record<string, unknown> };
       const { paths } = await of(app).swagger!() as { paths: Record<string, { get: Operation }> };
@@ -488,9 +482,7 @@ export const PLUGIN_ROWS: readonly Row[] = [
     add: (app) => use(app, rateLimit, { max: 1000 }),
     routes: (app) => app.get("/own", { config: { rateLimit: { max: 1 } } as object }, () => "once"),
     async check({ client }) {
-      const statuses = [await client.get("/own"), await client.get("/own")].map(({ statusCode }) =>
-        statusCode
-      );
+      const statuses = [await client.get("/own"), await client.get("/own")].map(({ statusCode }) => statusCode);
       assertEquals(statuses, [200, 429]);
       assertEquals((await client.get("/auth/session")).headers["x-ratelimit-limit"], "1000");
     },
@@ -517,8 +509,7 @@ export const PLUGIN_ROWS: readonly Row[] = [
       app.setValidatorCompiler(validatorCompiler as never);
       app.setSerializerCompiler(serializerCompiler as never);
     },
-    routes: (app) =>
-      app.post("/own", { schema: { body: z.object({ age: z.number() }) } }, (request) => request.body),
+    routes: (app) => app.post("/own", { schema: { body: z.object({ age: z.number() }) } }, (request) => request.body),
     check: checkValidation,
   },
   {

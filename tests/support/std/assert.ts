@@ -78,9 +78,7 @@ export function assertLess<T>(actual: T, expected: T, msg?: string): void {
 }
 
 export function assertArrayIncludes<T>(actual: ArrayLike<T>, expected: ArrayLike<T>, msg?: string): void {
-  const missing = Array.from(expected).filter((one) =>
-    !Array.from(actual).some((other) => equal(other, one))
-  );
+  const missing = Array.from(expected).filter((one) => !Array.from(actual).some((other) => equal(other, one)));
   assert(missing.length === 0, msg ?? `Expected ${show(actual)} to include ${show(missing)}`);
 }
 
