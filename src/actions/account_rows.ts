@@ -48,10 +48,7 @@ function isAccount(row: unknown): boolean {
  *
  * @throws {FastifyAuthError} If it is not known whether there is one.
  */
-export async function signedInAs(
-  { config }: ActionAuth,
-  request: SessionRequest,
-): Promise<SignedIn | undefined> {
+export async function signedInAs({ config }: ActionAuth, request: SessionRequest): Promise<SignedIn | undefined> {
   const { session, failure } = await readSession(request, config);
   if (failure !== undefined) throw failure;
   if (session === null) return undefined;

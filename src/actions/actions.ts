@@ -1,6 +1,6 @@
 /**
- * Signing in and out and updating the session from routes of the application: what the auth routes do,
- * without a request to them.
+ * Signing in and out and updating the session from routes of the application: what the auth routes do, without a
+ * request to them.
  */
 import type { Handler } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
@@ -19,8 +19,8 @@ import { type ActionAuth, type ActionRequest, perform, urlOf } from "./perform.t
 /** Options of what a link must not do. */
 export interface AllowGetOptions {
   /**
-   * Whether a GET or HEAD that no page of the application sent is served: an address that the user typed, and
-   * a link in a mail or another program.
+   * Whether a GET or HEAD that no page of the application sent is served: an address that the user typed, and a link in
+   * a mail or another program.
    *
    * @default false
    */
@@ -36,8 +36,8 @@ export interface SignOutActionOptions extends AllowGetOptions, FeatureSignOutOpt
    */
   callbackUrl?: string;
   /**
-   * Whether the reply is sent: a redirect, or `{ url }` to a script that asks for JSON. With `false` the
-   * reply gets only its cookies, and the route sends it.
+   * Whether the reply is sent: a redirect, or `{ url }` to a script that asks for JSON. With `false` the reply gets
+   * only its cookies, and the route sends it.
    *
    * @default true
    */
@@ -47,8 +47,8 @@ export interface SignOutActionOptions extends AllowGetOptions, FeatureSignOutOpt
 /** Options of a sign-in. */
 export interface SignInActionOptions extends Pick<SignOutActionOptions, "callbackUrl" | "redirect"> {
   /**
-   * What the user has entered: the `email` for a sign-in link, the credentials for `authorize()`. A body as
-   * Fastify parsed it can be given as it is. Values are strings, numbers or booleans.
+   * What the user has entered: the `email` for a sign-in link, the credentials for `authorize()`. A body as Fastify
+   * parsed it can be given as it is. Values are strings, numbers or booleans.
    */
   fields?: unknown;
   /**
@@ -58,8 +58,7 @@ export interface SignInActionOptions extends Pick<SignOutActionOptions, "callbac
    */
   rememberMe?: boolean;
   /**
-   * Parameters that are added to the authorization request of an OAuth provider:
-   * `{ login_hint: "ada@example.com" }`.
+   * Parameters that are added to the authorization request of an OAuth provider: `{ login_hint: "ada@example.com" }`.
    */
   authorizationParams?: Readonly<Record<string, string>>;
 }
@@ -75,8 +74,8 @@ export interface SignInActionResult {
   /** Where the user goes: a provider, the page that says that a link was mailed, or the callback URL. */
   readonly url: string;
   /**
-   * Whether the user is signed in now. A sign-in at a provider or by e-mail has only begun, and the `signIn`
-   * callback may have named a page instead.
+   * Whether the user is signed in now. A sign-in at a provider or by e-mail has only begun, and the `signIn` callback
+   * may have named a page instead.
    */
   readonly signedIn: boolean;
 }
@@ -117,8 +116,8 @@ export async function signIn(
 }
 
 /**
- * Begins a sign-in with an OAuth provider for a guard, and sends the redirect. Links of other sites may lead
- * to a guarded page: the user is signed in already, and signs in again with the same provider.
+ * Begins a sign-in with an OAuth provider for a guard, and sends the redirect. Links of other sites may lead to a
+ * guarded page: the user is signed in already, and signs in again with the same provider.
  */
 export async function beginSignIn(
   auth: ActionAuth,

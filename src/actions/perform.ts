@@ -1,6 +1,6 @@
 /**
- * An action from a route of the application: its request is checked, an auth route's handler answers, and
- * the reply gets the cookies. An error is thrown.
+ * An action from a route of the application: its request is checked, an auth route's handler answers, and the reply
+ * gets the cookies. An error is thrown.
  */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { AuthInstance } from "../instance/auth_instance.ts";
@@ -64,8 +64,8 @@ interface Outcome {
 }
 
 /**
- * Does it, puts the cookies on the reply, has later reads of the request see them, and sends the reply if it
- * is to be sent.
+ * Does it, puts the cookies on the reply, has later reads of the request see them, and sends the reply if it is to be
+ * sent.
  *
  * @throws {FastifyAuthError} What went wrong: an {@linkcode AuthActionError} if it is an error of Auth.js.
  */
@@ -122,10 +122,7 @@ async function contextOf(
   }
   const paths = pathsIn(request.server, instance);
   if (paths === undefined) {
-    throw invalid(
-      "createAuth()",
-      "register its `plugin` in this application, before the routes that sign in or out.",
-    );
+    throw invalid("createAuth()", "register its `plugin` in this application, before the routes that sign in or out.");
   }
   const isChange = action === "session" || action === "signout";
   if (isChange && presentedToken(request, config)?.settings.use === "header") {
@@ -184,8 +181,7 @@ export function urlOf({ answer: { redirect, body }, context }: Outcome): string 
 }
 
 /**
- * Sends the page for a browser whose session cannot be read, since a callback failed: it offers to sign in
- * again.
+ * Sends the page for a browser whose session cannot be read, since a callback failed: it offers to sign in again.
  *
  * @returns Whether it was sent: not if the plugin is not registered in this application.
  */

@@ -23,8 +23,8 @@ export function normalizeCallbackUrl(value: unknown): string | undefined {
 }
 
 function encode(value: string): string | undefined {
-  // A URL parser reads "//host" and "/\host" as another host, so only one slash is kept. Resolving the dots
-  // of "/..//host" makes two slashes again, so it is done once more afterwards.
+  // A URL parser reads "//host" and "/\host" as another host, so only one slash is kept. Resolving the dots of
+  // "/..//host" makes two slashes again, so it is done once more afterwards.
   if (/^[/\\]/.test(value)) {
     return toAsciiUrl(`/${value.replace(/^[/\\]+/, "")}`).replace(/^\/+/, "/");
   }

@@ -24,9 +24,7 @@ export function toTrustedOrigins(value: unknown = []): ReadonlySet<string> {
 function toOrigin(value: unknown): string {
   const text = String(value).trim().toLowerCase().replace(/\/$/, "");
   if (typeof value !== "string" || !ORIGIN.test(text) || !URL.canParse(text)) {
-    throw invalid(
-      `cannot contain ${JSON.stringify(value)}: write scheme, host and port, without a path or "*"`,
-    );
+    throw invalid(`cannot contain ${JSON.stringify(value)}: write scheme, host and port, without a path or "*"`);
   }
   const { origin } = new URL(text);
   // `URL` gives no origin for schemes it does not know, such as those of mobile apps.
@@ -39,8 +37,8 @@ function invalid(problem: string): FastifyAuthError {
 
 /**
  * Refuses a request (403) that a page of another origin made a browser send. `Sec-Fetch-Site` counts first, which some
- * browsers do not send, or only over HTTPS; they send `Origin` with every POST. A subdomain is another site. A
- * request with neither header does not come from a browser.
+ * browsers do not send, or only over HTTPS; they send `Origin` with every POST. A subdomain is another site. A request
+ * with neither header does not come from a browser.
  */
 export function assertNotCrossSite(headers: Headers, origin: string, trusted: ReadonlySet<string>): void {
   const { "sec-fetch-site": site, origin: from } = headers;
@@ -64,11 +62,7 @@ export function assertNotCrossSite(headers: Headers, origin: string, trusted: Re
  * (an old browser, or a link over http) the `Referer` must be a page of ours. A GET needs one, since links of every
  * site reach it; without one, a POST does not come from a browser.
  */
-export function assertOwnRequest(
-  { method, headers }: SentRequest,
-  origin: string,
-  trusted: ReadonlySet<string>,
-): void {
+export function assertOwnRequest({ method, headers }: SentRequest, origin: string, trusted: ReadonlySet<string>): void {
   assertNotCrossSite(headers, origin, trusted);
   if (headers["sec-fetch-site"] !== undefined || headers.origin !== undefined) return;
   const { referer } = headers;

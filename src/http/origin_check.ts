@@ -18,10 +18,7 @@ interface OriginContradiction {
 }
 
 /** What a request says of its origin, if that is something else. */
-export function originContradiction(
-  request: OriginRequest,
-  used: OriginInUse,
-): OriginContradiction | undefined {
+export function originContradiction(request: OriginRequest, used: OriginInUse): OriginContradiction | undefined {
   const { origin: { href }, from: setting } = used;
   const { headers } = request;
   // Most forms, before their addresses are parsed.
@@ -33,8 +30,7 @@ export function originContradiction(
     if (page === href) return undefined;
     return { message: explain(`A browser has a page of this server at ${page}`, page, used), certain: true };
   }
-  const isForwarded = "forwarded" in headers || "x-forwarded-proto" in headers ||
-    "x-forwarded-host" in headers;
+  const isForwarded = "forwarded" in headers || "x-forwarded-proto" in headers || "x-forwarded-host" in headers;
   const { proto, host }: Forwarded = isForwarded ? forwardedBy(headers) : {};
   // Without a setting the request itself says what the origin is; `app.inject()` names no port that is meant.
   const isCompared = setting !== undefined && request.host !== "localhost:80";

@@ -124,9 +124,7 @@ const ADDRESSES = [
 function redactValues(values: unknown): unknown {
   if (typeof values !== "object" || values === null) return values === undefined ? values : HIDDEN;
   // Without a value, the name itself may be the secret.
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [value === "" ? HIDDEN : name, HIDDEN]),
-  );
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [value === "" ? HIDDEN : name, HIDDEN]));
 }
 
 /**

@@ -17,8 +17,8 @@ export function isPrefetch(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * The query of a URL as Node gives it, without `?` and without a fragment that a client sent. It is not Fastify's:
- * an application may have configured another parser.
+ * The query of a URL as Node gives it, without `?` and without a fragment that a client sent. It is not Fastify's: an
+ * application may have configured another parser.
  */
 export function queryOf(url: string): string {
   const [address = ""] = url.split("#", 1);

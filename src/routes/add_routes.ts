@@ -26,11 +26,7 @@ interface RoutesSetup {
   readonly describe: Awaited<ReturnType<typeof DOCUMENTS.ofAuthRoutes>> | undefined;
 }
 
-export function addRoutes(
-  scope: FastifyInstance,
-  mountOf: MountOf,
-  { routes, auth, describe }: RoutesSetup,
-): void {
+export function addRoutes(scope: FastifyInstance, mountOf: MountOf, { routes, auth, describe }: RoutesSetup): void {
   decorateReceived(scope);
   useAuthBodyParsers(scope);
   redactLog(scope);
@@ -70,14 +66,10 @@ interface RoutePath {
 }
 
 /**
- * The paths of a route, also with a trailing slash: a provider or a proxy may add one. An id that is longer
- * than the router lets a parameter be has a path of its own.
+ * The paths of a route, also with a trailing slash: a provider or a proxy may add one. An id that is longer than the
+ * router lets a parameter be has a path of its own.
  */
-function pathsOf(
-  scope: FastifyInstance,
-  { action, provider }: AuthRoute,
-  config: ResolvedConfig,
-): RoutePath[] {
+function pathsOf(scope: FastifyInstance, { action, provider }: AuthRoute, config: ResolvedConfig): RoutePath[] {
   const { ignoreTrailingSlash, routerOptions } = scope.initialConfig as RouterConfig;
   const longest = longestParameter(scope);
   const paths: RoutePath[] = [{ url: provider ? `/${action}/:provider` : `/${action}` }];
@@ -147,11 +139,7 @@ function protectOnSend(
   else late.then((page) => done(null, page), done);
 }
 
-function optionsOf(
-  route: AuthRoute,
-  { url, id }: RoutePath,
-  mountOf: MountOf,
-): Omit<RouteOptions, "method"> {
+function optionsOf(route: AuthRoute, { url, id }: RoutePath, mountOf: MountOf): Omit<RouteOptions, "method"> {
   return {
     ...routeDefaults(),
     url,
@@ -181,12 +169,12 @@ function register(scope: FastifyInstance, options: RouteOptions): void {
 
 /**
  * Answers every other path below the mount path: a misspelled callback URL contains a code as well, which the
- * application's own handler would log and send. The routes have only the methods that they are served for,
- * since Fastify takes its time to register each: others come here.
+ * application's own handler would log and send. The routes have only the methods that they are served for, since
+ * Fastify takes its time to register each: others come here.
  *
  * @param routes Those that there are.
- * @param own Whether this scope has a prefix of its own. Otherwise the mount path itself, and methods that
- * Fastify does not know, are left to the handler of the surrounding scope.
+ * @param own Whether this scope has a prefix of its own. Otherwise the mount path itself, and methods that Fastify does
+ * not know, are left to the handler of the surrounding scope.
  */
 export function addNotFound(
   scope: FastifyInstance,
@@ -228,10 +216,7 @@ export function addNotFound(
 function routesByPath({ initialConfig }: FastifyInstance, routes: readonly AuthRoute[]) {
   const { caseSensitive, routerOptions } = initialConfig as RouterConfig;
   const ignoresCase = caseSensitive === false || routerOptions?.caseSensitive === false;
-  return (
-    { params }: FastifyRequest,
-    auth: AuthInUse,
-  ): { route: AuthRoute; params: AuthParams } | undefined => {
+  return ({ params }: FastifyRequest, auth: AuthInUse): { route: AuthRoute; params: AuthParams } | undefined => {
     const [first = "", provider, ...rest] = (params as { "*": string })["*"].replace(/\/$/, "").split("/");
     const action = ignoresCase ? first.toLowerCase() : first;
     const route = routes.find((route) => route.action === action && route.provider === Boolean(provider));

@@ -57,8 +57,8 @@ export async function runAction(context: RequestContext, handle: Handler): Promi
     for (const [name, details] of Object.entries(events)) publish?.(name as never, details as never);
     return answer;
   }
-  // An error of this package that leads to no page is thrown on a route, and published then. The application
-  // gets every one of them.
+  // An error of this package that leads to no page is thrown on a route, and published then. The application gets every
+  // one of them.
   const isThrown = error instanceof FastifyAuthError && (fromApplication || redirect === undefined);
   const isSignIn = isOfSignIn({ action, provider: provider !== undefined }, method);
   if (!isReported && !isThrown) context.logger.error(error);
@@ -67,8 +67,8 @@ export async function runAction(context: RequestContext, handle: Handler): Promi
 }
 
 /**
- * The answer, with the callback URL in the address of the sign-in page: core leaves it out, so that the next
- * attempt, with the right password, would end on the front page.
+ * The answer, with the callback URL in the address of the sign-in page: core leaves it out, so that the next attempt,
+ * with the right password, would end on the front page.
  */
 async function keepCallbackUrl(answer: Answer, context: RequestContext): Promise<Answer> {
   const { provider, callbackUrl, origin } = context;
@@ -125,11 +125,7 @@ function failed(error: Error): Pick<AuthActionOperation, "errorType" | "status">
  * @param id The provider, if the path is for that one alone.
  * @throws The error, if the application's error handler is to answer it.
  */
-export async function refuseRequest(
-  asked: RouteRequest,
-  error: Error,
-  id: string | undefined,
-): Promise<FastifyReply> {
+export async function refuseRequest(asked: RouteRequest, error: Error, id: string | undefined): Promise<FastifyReply> {
   const { route, mount, request, reply } = asked;
   const provider = id ?? (request.params as AuthParams).provider ?? "";
   if (isOfSignIn(route, request.method) && mount.auth.config.providers.has(provider)) {
@@ -183,8 +179,8 @@ function wantsPage({ method, headers }: FastifyRequest): boolean {
 }
 
 /**
- * Answers a request that is one too many: a script as other failures are sent to it, a browser with a page,
- * that of the application if it has one.
+ * Answers a request that is one too many: a script as other failures are sent to it, a browser with a page, that of the
+ * application if it has one.
  *
  * @throws {TooManyRequests} For every other client: the application's error handler answers it.
  */

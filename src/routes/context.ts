@@ -54,8 +54,7 @@ export function requestContext(
   );
   const fields = method === "POST" ? authBody(received.body, action) : undefined;
   // One field of the sign-in page may be for a user name and for the address of a mail.
-  const isOfName = provider?.type === "email" && fields?.email === undefined &&
-    fields?.username !== undefined;
+  const isOfName = provider?.type === "email" && fields?.email === undefined && fields?.username !== undefined;
   const sent = isOfName ? { ...fields, email: fields.username } : fields;
   const asked = sent?.callbackUrl ?? callbackUrl;
   if (asked) warnOfRefusal(asked as string, origin, auth, log);
@@ -82,8 +81,7 @@ export function requestContext(
     query,
     body,
     callbackUrl: body?.callbackUrl as string | undefined,
-    rememberMe: config.ephemeralMaxAge === undefined ||
-      (choice === undefined ? undefined : choice !== "false"),
+    rememberMe: config.ephemeralMaxAge === undefined || (choice === undefined ? undefined : choice !== "false"),
     fromApplication: received.fromApplication === true,
     publish: eventsOf(request, { mountPath, provider: provider?.id }),
     readSession: () => readSession(request),

@@ -1,6 +1,6 @@
 /**
- * A form that failed, or a callback that came too late: the page that says so shows the form again, with what
- * was typed to say who signs in. A cookie carries that to the page, since addresses are logged.
+ * A form that failed, or a callback that came too late: the page that says so shows the form again, with what was typed
+ * to say who signs in. A cookie carries that to the page, since addresses are logged.
  */
 import { Verification } from "@auth/core/errors";
 import { parseCookie } from "cookie";
@@ -66,10 +66,7 @@ function keep(form: object, answer: Answer, context: RequestContext): Answer {
  *
  * @param again Whether only that of a callback which came too late is.
  */
-export function keptForm(
-  context: RequestContext,
-  again = false,
-): { form: FailedForm; cookies: readonly SetCookie[] } {
+export function keptForm(context: RequestContext, again = false): { form: FailedForm; cookies: readonly SetCookie[] } {
   const { name, options } = cookieOf(context);
   const held = parseJsonObject(parseCookie(context.cookies)[name] ?? "");
   if (held === undefined || (again && held.again !== true)) return { form: {}, cookies: [] };
@@ -116,9 +113,8 @@ function formOf({ config, provider, body = {} }: RequestContext): FailedForm {
 }
 
 /**
- * The answer of a callback. If it came too late, or once more, and its user is signed in, it leads on to
- * where the sign-in was to lead; otherwise the error page begins the sign-in again. What reads JSON gets the
- * error.
+ * The answer of a callback. If it came too late, or once more, and its user is signed in, it leads on to where the
+ * sign-in was to lead; otherwise the error page begins the sign-in again. What reads JSON gets the error.
  *
  * @param address What a link was mailed to.
  */
@@ -155,8 +151,8 @@ export async function leadOn(answer: Answer, context: ProviderContext, address?:
 }
 
 /**
- * Whether the token endpoint refused the code (RFC 6749 section 5.2): it is used up, such as by another
- * request with the same callback, or has expired, or belongs to another browser.
+ * Whether the token endpoint refused the code (RFC 6749 section 5.2): it is used up, such as by another request with
+ * the same callback, or has expired, or belongs to another browser.
  */
 function isRefusedCode(error: Error): boolean {
   return [...errorChain(error)].some((each) => (each as { error?: unknown }).error === "invalid_grant");

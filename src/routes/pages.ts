@@ -1,6 +1,6 @@
 /**
- * The pages: sign-in, sign-out, error and verify-request, or a redirect to the application's own; and what
- * clients read to show theirs: the CSRF token and the list of the providers.
+ * The pages: sign-in, sign-out, error and verify-request, or a redirect to the application's own; and what clients read
+ * to show theirs: the CSRF token and the list of the providers.
  */
 import { type BuiltInPage, ownPageProblem } from "../config/mount_path.ts";
 import { type Answer, jsonAnswer, pageAnswer, redirectAnswer } from "../core/answer.ts";
@@ -44,8 +44,8 @@ export function handleProviders({ config, origin, mountPath }: RequestContext): 
 }
 
 /**
- * Answers with the sign-in page. A user who is signed in gets one to go on, or, if a guard asks for it, to
- * sign in once more; or to add a passkey, which a callback offers.
+ * Answers with the sign-in page. A user who is signed in gets one to go on, or, if a guard asks for it, to sign in once
+ * more; or to add a passkey, which a callback offers.
  */
 export async function handleSignInPage(context: RequestContext): Promise<Answer> {
   const { form: { asked, ...form }, cookies } = keptForm(context);
@@ -95,8 +95,8 @@ function only(names: readonly string[], query: URLSearchParams): string {
 }
 
 /**
- * Answers with the page that asks whether to sign out, which leads back here, or to an address that the query
- * names: what was shown before may need a session.
+ * Answers with the page that asks whether to sign out, which leads back here, or to an address that the query names:
+ * what was shown before may need a session.
  */
 export function handleSignOutPage(context: RequestContext): Promise<Answer> {
   const { held, mountPath, query } = context;
@@ -148,8 +148,8 @@ export async function handleErrorPage(context: RequestContext): Promise<Answer> 
 }
 
 /**
- * Whether the application has a page of this name. If the origin follows the request, only now can a URL
- * be told from that of the built-in page.
+ * Whether the application has a page of this name. If the origin follows the request, only now can a URL be told from
+ * that of the built-in page.
  */
 function hasOwnPage(name: BuiltInPage, { config, mountPath, origin, warnOnce }: RequestContext): boolean {
   const { pages } = config.core;

@@ -76,8 +76,7 @@ function filterOf({ action, method, type, parameters }: QueryRoute): Filter {
   }
   switch (action) {
     case "callback":
-      // A provider's response (RFC 6749 section 4.1.2) may have further parameters, and `authorize()` sees
-      // the query.
+      // A provider's response (RFC 6749 section 4.1.2) may have further parameters, and `authorize()` sees the query.
       return type === "email" ? only("callbackUrl", "email", "rememberMe", "token") : () => true;
     case "webauthn-options":
       // Core's script sends every field of its form, which a provider's own `getUserInfo()` may read.
@@ -93,8 +92,8 @@ function filterOf({ action, method, type, parameters }: QueryRoute): Filter {
 const isNotOurs: Filter = (name) => name !== "callbackUrl" && name !== "csrfToken";
 
 /**
- * Parameters that only the configuration sets: client, response and checks. A request object (RFC 9101) would
- * replace all of them.
+ * Parameters that only the configuration sets: client, response and checks. A request object (RFC 9101) would replace
+ * all of them.
  */
 const PROTECTED: ReadonlySet<string> = new Set([
   "client_id",
@@ -114,8 +113,8 @@ const PROTECTED: ReadonlySet<string> = new Set([
 const PARAMETER_NAME = /^[\w.-]+$/;
 
 /**
- * Whether a browser may add the parameter to its authorization request, such as `login_hint`. Some servers
- * ignore the case of names, and PHP takes `redirect.uri` and `redirect_uri[]` for `redirect_uri`.
+ * Whether a browser may add the parameter to its authorization request, such as `login_hint`. Some servers ignore the
+ * case of names, and PHP takes `redirect.uri` and `redirect_uri[]` for `redirect_uri`.
  */
 function isAuthorizationParameter(name: string): boolean {
   const folded = name.toLowerCase().replace(/[.-]/g, "_");

@@ -47,17 +47,13 @@ export async function sendAnswer(
 }
 
 /**
- * Redirects a browser. Chromium applies the `form-action` of a form's page to every redirect that follows,
- * also to those of other servers (CSP Level 3 section 6.4.2), and the button would seem to do nothing. So a
- * form of ours that leads elsewhere gets a page that goes on by itself: a new navigation, which no
- * `form-action` applies to. So does a form of the application if a policy of the reply, which the page with
- * the form has as well, blocks the redirect: `@fastify/helmet` sets `form-action 'self'`.
+ * Redirects a browser. Chromium applies the `form-action` of a form's page to every redirect that follows, also to
+ * those of other servers (CSP Level 3 section 6.4.2), and the button would seem to do nothing. So a form of ours that
+ * leads elsewhere gets a page that goes on by itself: a new navigation, which no `form-action` applies to. So does a
+ * form of the application if a policy of the reply, which the page with the form has as well, blocks the redirect:
+ * `@fastify/helmet` sets `form-action 'self'`.
  */
-async function redirectBrowser(
-  reply: FastifyReply,
-  url: string,
-  context: RequestContext,
-): Promise<FastifyReply> {
+async function redirectBrowser(reply: FastifyReply, url: string, context: RequestContext): Promise<FastifyReply> {
   const { method, headers, origin: { href }, mountPath, action, provider } = context;
   const { accept, referer = "", "sec-fetch-mode": mode = "navigate" } = headers;
   // What is no URL leads nowhere.
@@ -85,8 +81,8 @@ async function redirectBrowser(
     return reply.redirect(url, 302);
   }
   const html = await page();
-  // On its own routes all hooks run after ours: the redirect has the page with it, whose policy is set when
-  // the headers are written. Until then only hooks of the application set one.
+  // On its own routes all hooks run after ours: the redirect has the page with it, whose policy is set when the headers
+  // are written. Until then only hooks of the application set one.
   reply.removeHeader(POLICY);
   const { raw } = reply;
   onHeaders(raw, () => {
@@ -108,8 +104,8 @@ function redirectPage(url: string, { host }: URL, { origin, provider, config }: 
 const POLICY = "content-security-policy";
 
 /**
- * Whether a form on a page with these policies may not lead to a URL of another origin. Of the sources only
- * those that allow every host count: a provider may redirect to a host that the policy does not name.
+ * Whether a form on a page with these policies may not lead to a URL of another origin. Of the sources only those that
+ * allow every host count: a provider may redirect to a host that the policy does not name.
  *
  * @param policies The values of `Content-Security-Policy`, separated by commas.
  */

@@ -13,10 +13,7 @@ import type { Nonce, Page, Wait } from "../pages/types.ts";
 /** Where a page is shown. */
 type PagePlace = Pick<RequestContext, "auth" | "mountPath" | "origin">;
 
-/**
- * The page, rendered for the request. Sets its headers, the `Content-Security-Policy` among them, but no
- * status.
- */
+/** The page, rendered for the request. Sets its headers, the `Content-Security-Policy` among them, but no status. */
 export async function preparePage(reply: FastifyReply, page: Page, place: PagePlace): Promise<string> {
   const { auth, mountPath, origin } = place;
   const { languages, policy, render, siteName, look } = auth.config.pages;
@@ -54,9 +51,7 @@ const UNITS = [[3600, "hour"], [60, "minute"]] as const;
 /** In seconds. */
 const YEAR = 365 * 24 * 60 * 60;
 
-/**
- * Keeps the language for the pages and mails that follow; that of `ui_locales` until the browser is closed.
- */
+/** Keeps the language for the pages and mails that follow; that of `ui_locales` until the browser is closed. */
 function keepLanguage(reply: FastifyReply, { tag, asked }: Language, { mountPath, origin }: PagePlace): void {
   // The path of a cookie cannot have a semicolon.
   const path = mountPath.replace(/\/[^/]*;.*$/, "") || "/";
@@ -77,10 +72,9 @@ function nonceOf(reply: FastifyReply): Nonce {
 export async function sendAsset(reply: FastifyReply, file: string, auth: AuthInUse): Promise<FastifyReply> {
   const asset = (await auth.assets()).find(file);
   if (asset === undefined) throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such file.");
-  return reply
-    .type(asset.type)
-    // Its name changes with its content. While processes are replaced, a page of the one may load a file from
-    // the other, which has another content.
+  return reply.type(asset.type)
+    // Its name changes with its content. While processes are replaced, a page of the one may load a file from the
+    // other, which has another content.
     .header("cache-control", asset.file === file ? `public, max-age=${YEAR}, immutable` : "no-cache")
     .header("x-content-type-options", "nosniff")
     .header("cross-origin-resource-policy", "same-origin")

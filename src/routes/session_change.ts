@@ -1,6 +1,6 @@
 /**
- * Ends a session for requests of the same browser that are still running when it signs in or out: what they
- * have read must not restore the previous session.
+ * Ends a session for requests of the same browser that are still running when it signs in or out: what they have read
+ * must not restore the previous session.
  */
 import { AdapterError } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
@@ -14,8 +14,8 @@ import type { SessionStoreFailure } from "../session/shared_store.ts";
 import { isRowFor } from "../session/name.ts";
 
 /**
- * Ends the session of the request if the answer removes its cookie, as a sign-out does. An answer that
- * sets a new token and removes chunks that it does not need continues the session.
+ * Ends the session of the request if the answer removes its cookie, as a sign-out does. An answer that sets a new token
+ * and removes chunks that it does not need continues the session.
  *
  * @returns Why copies of the cookie may still be accepted.
  */
@@ -24,8 +24,7 @@ export async function endRemovedSession(
   context: RequestContext,
 ): Promise<SessionStoreFailure | undefined> {
   const { token, names } = context.held;
-  const isRemoved = !answer.session &&
-    answer.cookies.some(({ name, value }) => value === "" && names.includes(name));
+  const isRemoved = !answer.session && answer.cookies.some(({ name, value }) => value === "" && names.includes(name));
   if (!isRemoved) return undefined;
   // Any value of the cookie is removed; only one that may be a session is remembered as ended.
   const { settings } = context;
@@ -100,9 +99,7 @@ export async function sessionHasEnded(token: string, context: RequestContext): P
 }
 
 /** The request without its session if that ended, so that no account is linked to its user. */
-export async function withoutEndedSession<Context extends RequestContext>(
-  context: Context,
-): Promise<Context> {
+export async function withoutEndedSession<Context extends RequestContext>(context: Context): Promise<Context> {
   const { token, names } = context.held;
   const isOver = token !== "" && await sessionHasEnded(token, context);
   return isOver ? withoutCookies(context, names) : context;

@@ -21,8 +21,8 @@ import { UNCACHED } from "./pages.ts";
 import { endRemovedSession, sessionHasEnded } from "./session_change.ts";
 
 /**
- * `GET <prefix>/session`: the session or `null`, or 503 if the adapter failed: after `null` a client would
- * sign its user out.
+ * `GET <prefix>/session`: the session or `null`, or 503 if the adapter failed: after `null` a client would sign its
+ * user out.
  */
 export async function handleSession(context: RequestContext): Promise<Answer> {
   const { session, failure } = await context.readSession();
@@ -32,9 +32,9 @@ export async function handleSession(context: RequestContext): Promise<Answer> {
 }
 
 /**
- * `POST <prefix>/session`: a read whose callbacks get the data of the request, and that gives the session a
- * new token. Its newest token is updated, so that the `jwt` callback does not refresh one again. Reads that
- * begin meanwhile wait for the updated one, and running requests with earlier tokens continue with it.
+ * `POST <prefix>/session`: a read whose callbacks get the data of the request, and that gives the session a new token.
+ * Its newest token is updated, so that the `jwt` callback does not refresh one again. Reads that begin meanwhile wait
+ * for the updated one, and running requests with earlier tokens continue with it.
  */
 export async function handleSessionUpdate(context: RequestContext): Promise<Answer> {
   const refused = csrfRefusal(context);
@@ -72,11 +72,7 @@ async function updateToken(newest: string, name: string, context: RequestContext
   return answer;
 }
 
-async function updateClaims(
-  newest: string,
-  reading: ReadContext,
-  context: RequestContext,
-): Promise<Answer> {
+async function updateClaims(newest: string, reading: ReadContext, context: RequestContext): Promise<Answer> {
   const { settings, logger } = context;
   try {
     const read = await runCallbacks(await openToken(newest, settings), reading);

@@ -23,9 +23,7 @@ export async function handleSignOut(context: RequestContext, asked?: FeatureSign
   if (context.method === "GET") return await handleSignOutPage(context);
   const refused = csrfRefusal(context);
   if (refused !== undefined) return refused;
-  const afterwards = await Promise.all(
-    context.auth.hooks.map(({ onSignOut }) => onSignOut?.(context, asked)),
-  );
+  const afterwards = await Promise.all(context.auth.hooks.map(({ onSignOut }) => onSignOut?.(context, asked)));
   let answer = await signOut(context);
   const failure = await endRemovedSession(answer, context);
   // The browser signs out all the same.

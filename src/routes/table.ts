@@ -83,8 +83,8 @@ export function methodsFor(route: AuthRoute, provider: ProviderSummary): readonl
 }
 
 /**
- * Whether an authorization server leads browsers here, also with a POST (`response_mode=form_post`): a check
- * cookie says whether the sign-in began in this browser.
+ * Whether an authorization server leads browsers here, also with a POST (`response_mode=form_post`): a check cookie
+ * says whether the sign-in began in this browser.
  */
 export function isCallbackOfServer(
   { action }: Pick<AuthRoute, "action">,
@@ -93,9 +93,6 @@ export function isCallbackOfServer(
   return action === "callback" && (provider?.type === "oauth" || provider?.type === "oidc");
 }
 
-export function isOfSignIn(
-  { action, provider }: Pick<AuthRoute, "action" | "provider">,
-  method: string,
-): boolean {
+export function isOfSignIn({ action, provider }: Pick<AuthRoute, "action" | "provider">, method: string): boolean {
   return provider && (action === "callback" || (action === "signin" && method === "POST"));
 }

@@ -25,9 +25,7 @@ import {
 import { leadOn } from "./failed_form.ts";
 import { readSignedIn, withoutEndedSession } from "./session_change.ts";
 
-/**
- * `GET <prefix>/webauthn-options/:provider`: the options of a ceremony. It is for a script: errors are JSON.
- */
+/** `GET <prefix>/webauthn-options/:provider`: the options of a ceremony. It is for a script: errors are JSON. */
 export async function handleWebAuthnOptions(received: ProviderContext): Promise<Answer> {
   const context = await withoutEndedSession(received);
   const parameters = new URLSearchParams(context.query);
@@ -57,14 +55,14 @@ export async function handleWebAuthnOptions(received: ProviderContext): Promise<
       : { ...jsonAnswer({ error: "Configuration" }, 500), error };
   }
   const { user } = (answer.body as { options?: { user?: { id: string } } }).options ?? {};
-  // The user handle (WebAuthn section 14.6.1), which is no secret. With one for all of a user's passkeys a
-  // browser can be told which of them are left. Core's are random.
+  // The user handle (WebAuthn section 14.6.1), which is no secret. With one for all of a user's passkeys a browser can
+  // be told which of them are left. Core's are random.
   if (user !== undefined && signedIn?.sub) {
     user.id = hash("sha256", `fastify-authjs user handle v1 ${signedIn.sub}`, "base64url");
   }
   const kept = await keepChallenge(answer, context);
-  // A page requests options and its CSRF token at the same time. If both answers set a CSRF cookie in a new
-  // browser, the cookie it keeps may not belong to its token.
+  // A page requests options and its CSRF token at the same time. If both answers set a CSRF cookie in a new browser,
+  // the cookie it keeps may not belong to its token.
   return { ...kept, cookies: kept.cookies.filter((cookie) => !answer.cookies.includes(cookie)) };
 }
 
@@ -120,10 +118,9 @@ async function verify(
 }
 
 /**
- * The adapter for a registration. A credential is registered once (WebAuthn section 7.1): for a known id,
- * which comes from the client and is no secret, core would sign in the user it belongs to, whatever key comes
- * with it. A new user gets an id, as core gives it with every other type of provider: some adapters rely on
- * it.
+ * The adapter for a registration. A credential is registered once (WebAuthn section 7.1): for a known id, which comes
+ * from the client and is no secret, core would sign in the user it belongs to, whatever key comes with it. A new user
+ * gets an id, as core gives it with every other type of provider: some adapters rely on it.
  */
 function forRegistration(adapter: Adapter): Adapter {
   return {

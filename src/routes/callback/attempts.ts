@@ -1,6 +1,6 @@
 /**
- * The sign-ins that have begun in a browser and have not ended: each in a sealed cookie of its own, to which
- * the `state` of its callback leads, or the challenge of a passkey. So tabs end theirs in any order.
+ * The sign-ins that have begun in a browser and have not ended: each in a sealed cookie of its own, to which the
+ * `state` of its callback leads, or the challenge of a passkey. So tabs end theirs in any order.
  */
 import { parseCookie } from "cookie";
 import { hash, randomBytes } from "node:crypto";
@@ -53,8 +53,8 @@ export interface Attempt extends Pick<Checks, "pkce" | "nonce" | "user"> {
 export type AttemptRequest = Pick<ProviderContext, "provider" | "settings" | "cookies">;
 
 /**
- * The answer, which sends the browser to a provider and keeps the attempt. What its checks need is in the
- * address: PKCE (RFC 7636), the nonce of OpenID Connect. The `state` is core's, if it is one of the checks.
+ * The answer, which sends the browser to a provider and keeps the attempt. What its checks need is in the address: PKCE
+ * (RFC 7636), the nonce of OpenID Connect. The `state` is core's, if it is one of the checks.
  */
 export async function keepRedirect(
   answer: Answer,
@@ -152,24 +152,19 @@ export function noAttempt(check: string, { provider: { id } }: ProviderContext):
 }
 
 /**
- * Who is signed in: the id of the user, or for a session in a database a digest of its token, so that a
- * sign-in can begin while the database is down. `undefined` also if core would link no account.
+ * Who is signed in: the id of the user, or for a session in a database a digest of its token, so that a sign-in can
+ * begin while the database is down. `undefined` also if core would link no account.
  */
-async function signedInUser(
-  { config, settings, held: { token } }: ProviderContext,
-): Promise<string | undefined> {
+async function signedInUser({ config, settings, held: { token } }: ProviderContext): Promise<string | undefined> {
   if (config.core.adapter === undefined || token === "") return undefined;
   return settings.strategy === "jwt" ? (await signedInBy(token, settings))?.sub : digestOf(token);
 }
 
 /**
- * The user to whom core links the account: who is signed in, if that user began this sign-in. Any other
- * session is replaced.
+ * The user to whom core links the account: who is signed in, if that user began this sign-in. Any other session is
+ * replaced.
  */
-export async function linkedUser(
-  { startedBy }: Attempt,
-  context: ProviderContext,
-): Promise<SignedIn | undefined> {
+export async function linkedUser({ startedBy }: Attempt, context: ProviderContext): Promise<SignedIn | undefined> {
   // Without a check another browser may have begun it.
   const isChecked = context.provider.checks.some((check) => check !== "none");
   const isSame = isChecked && startedBy !== undefined && await signedInUser(context) === startedBy;
@@ -201,8 +196,8 @@ function openAttempts(held: HeldAttempt[], { settings }: AttemptRequest): Attemp
 }
 
 /**
- * What follows the prefix in a name: the time, which sorts attempts by age, also those of a secret that is
- * not known here, and the begin of the digest.
+ * What follows the prefix in a name: the time, which sorts attempts by age, also those of a secret that is not known
+ * here, and the begin of the digest.
  */
 const NAME = /^[0-9a-z]{8}[\w-]{11}$/;
 

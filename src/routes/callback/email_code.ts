@@ -1,6 +1,6 @@
 /**
- * The code in a mail with a sign-in link: it signs in the browser that asked for the mail, as the link does
- * any. Both are in a cookie of that browser, sealed, so a right code is the link, which works once.
+ * The code in a mail with a sign-in link: it signs in the browser that asked for the mail, as the link does any. Both
+ * are in a cookie of that browser, sealed, so a right code is the link, which works once.
  */
 import { SignInError } from "@auth/core/errors";
 import { parseCookie } from "cookie";
@@ -116,8 +116,8 @@ const GUESSES_OF_MAIL = 5, GUESSES_OF_RECIPIENT = 20;
 const DAY_MS = 24 * 3600 * 1000;
 
 /**
- * Counts a guess before it is compared, so that no more than allowed are compared, however many run at once:
- * in the `store`, whose failure refuses codes, or by this process alone. `undefined` if they are used up.
+ * Counts a guess before it is compared, so that no more than allowed are compared, however many run at once: in the
+ * `store`, whose failure refuses codes, or by this process alone. `undefined` if they are used up.
  */
 async function countGuess(
   link: URLSearchParams,

@@ -1,6 +1,6 @@
 /**
- * Compares the issuer of an authorization response or an ID token with the expected one (RFC 9207, OpenID
- * Connect Core section 3.1.3.7).
+ * Compares the issuer of an authorization response or an ID token with the expected one (RFC 9207, OpenID Connect Core
+ * section 3.1.3.7).
  */
 import { customFetch } from "@auth/core";
 import type { ProviderContext } from "../../core/context.ts";
@@ -48,16 +48,13 @@ function quote(issuer: unknown): string {
 }
 
 /**
- * Whether an issuer is the configured provider, by the metadata it publishes: either the document at
- * `wellKnown` names this issuer, or the issuer's own document, on the host of the token endpoint, names the
- * configured endpoints. The issuer of another server, as in a mix-up attack, fails.
+ * Whether an issuer is the configured provider, by the metadata it publishes: either the document at `wellKnown` names
+ * this issuer, or the issuer's own document, on the host of the token endpoint, names the configured endpoints. The
+ * issuer of another server, as in a mix-up attack, fails.
  *
  * @throws {ProviderUnavailable} if the provider does not answer.
  */
-export async function isIssuerOf(
-  iss: string,
-  { provider: { id, server }, config }: ProviderContext,
-): Promise<boolean> {
+export async function isIssuerOf(iss: string, { provider: { id, server }, config }: ProviderContext): Promise<boolean> {
   const { [customFetch]: send } = config.coreProviders.get(id) as unknown as { [customFetch]: Fetch };
   const { wellKnown, authorization, token } = server;
   if (wellKnown !== undefined) return (await fetchMetadata(wellKnown, send))?.issuer === iss;
@@ -87,8 +84,8 @@ async function fetchMetadata(url: string, send: Fetch): Promise<Record<string, u
     const response = await send(url, { headers: { accept: "application/json" }, redirect: "manual" });
     return await response.json() ?? undefined;
   } catch (error) {
-    // Some servers have a page at every address: then the metadata are not at this one. Otherwise the caller
-    // refuses the response, and logs what to configure.
+    // Some servers have a page at every address: then the metadata are not at this one. Otherwise the caller refuses
+    // the response, and logs what to configure.
     const { status } = (error as { cause?: { status?: number } }).cause ?? {};
     if (error instanceof ProviderUnavailable && status !== 200) throw error;
     return undefined;

@@ -1,6 +1,5 @@
 /**
- * The callback of an OAuth or OpenID Connect provider. An invalid one is refused before any request to the
- * provider.
+ * The callback of an OAuth or OpenID Connect provider. An invalid one is refused before any request to the provider.
  */
 import { InvalidCheck, OAuthCallbackError } from "@auth/core/errors";
 import { isRedirectProxy } from "../../config/redirect_proxy.ts";
@@ -25,8 +24,8 @@ import { isIssuerOf, issuerProblem, unknownIssuer } from "./issuer.ts";
 import { leadOn } from "../failed_form.ts";
 
 /**
- * The callback is of no sign-in under way in this browser: it took too long, for example. To core that is a
- * mistake in the configuration.
+ * The callback is of no sign-in under way in this browser: it took too long, for example. To core that is a mistake in
+ * the configuration.
  */
 class SignInExpired extends InvalidCheck {
   static override readonly type = InvalidCheck.type;
@@ -59,8 +58,8 @@ async function answerCallback(
 ): Promise<Answer> {
   const { provider: { id, checks, server } } = received;
   const parameters = parametersOf(received);
-  // In the query or in a form, since a provider that cannot read the request does not know which of the two
-  // was requested (RFC 6749 section 4.1.2.1).
+  // In the query or in a form, since a provider that cannot read the request does not know which of the two was
+  // requested (RFC 6749 section 4.1.2.1).
   const sent = { ...queryOf(received), ...received.body };
   const said: ProviderError = { provider: id, ...toLoggable(errorIn(sent), Object.entries(sent)) };
   const hasError = (said.error ?? said.error_description) !== undefined;
@@ -120,9 +119,8 @@ function withoutState(context: ProviderContext): ProviderContext {
 const STATE_SALT = "encodedState";
 
 /**
- * The address of the deployment that the callback is for, if this one only takes it (`redirectProxyUrl`).
- * Core would redirect with the code to any address there, and one that follows the Host header puts into it
- * what a client says.
+ * The address of the deployment that the callback is for, if this one only takes it (`redirectProxyUrl`). Core would
+ * redirect with the code to any address there, and one that follows the Host header puts into it what a client says.
  *
  * @throws {InvalidCheck} If it must not get the code.
  */
