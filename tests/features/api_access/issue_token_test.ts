@@ -85,6 +85,18 @@ Deno.test("keys in the store are sealed, shared, published without their private
   }, Date.now() + 31 * 86_400_000);
 });
 
+Deno.test("keys that an older secret sealed still sign after the secret changes", async () => {
+  const store = memoryStore();
+  const [old, fresh] = ["an-older-secret-of-32-characters-xxxx", "a-newer-secret-of-32-characters-xxxxx"];
+  const before = await startApp({ store, secret: old! });
+  await using _before = before.app;
+  const { kid } = decodeProtectedHeader(await before.token());
+  const after = await startApp({ store, secret: [fresh!, old!] });
+  await using _after = after.app;
+  assertEquals(decodeProtectedHeader(await after.token()).kid, kid);
+  assertEquals((await keys(after.app)).map((key) => key.kid), [kid]);
+});
+
 Deno.test("keys of the environment sign, the first one of them", async () => {
   const jwks = [];
   for (const [kid, alg] of [["new", "EdDSA"], ["old", "ES256"]] as const) {
