@@ -84,10 +84,13 @@ async function main(): Promise<void> {
   const read = (path: string) => readFile(new URL(`../${path}`, import.meta.url), "utf8");
   const config = JSON.parse(await read("deno.json"));
   const { repository } = packageJson(config) as { repository?: { url: string } };
+  const changelog = await read("CHANGELOG.md");
+  // A rehearsal is before the day on which the newest entry gets its heading
+  const heading = `## ${config.version} - ${new Date().toISOString().slice(0, 10)}`;
   const faults = releaseFaults({
     tag: process.argv[2] ?? process.env.GITHUB_REF_NAME ?? "",
     version: config.version,
-    changelog: await read("CHANGELOG.md"),
+    changelog: process.argv.includes("--rehearse") ? changelog.replace(/^## Unreleased$/m, heading) : changelog,
     repository: repository?.url ?? "",
     runningRepository: process.env.GITHUB_REPOSITORY,
     lock: await read("scripts/packages/deno.lock"),

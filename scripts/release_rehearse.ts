@@ -25,7 +25,7 @@ const STEPS: readonly Step[] = [
   {
     name: "tag, version, changelog, repository and lock file agree",
     command: deno,
-    args: () => ["task", "check:release", `v${config.version}`],
+    args: () => ["task", "check:release", `v${config.version}`, "--rehearse"],
   },
   { name: "the npm package is built", command: deno, args: () => ["task", "build:npm"] },
   {
