@@ -2,7 +2,20 @@
 import { BOOLEAN } from "../../config/rules.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import type { Feature } from "../../instance/feature.ts";
-import { COOKIE } from "./browser.ts";
+
+/** The option of the page that confirms a sign-in by e-mail. */
+export interface EmailConfirmConfig {
+  /**
+   * Whether a mailed sign-in link opens a page that confirms the sign-in: at once in the browser that asked
+   * for the link, with one click in any other. Programs that open links in mails, to look for viruses or to
+   * show a preview, then do not use the link up. With `false` opening the link signs in.
+   *
+   * @default true
+   */
+  emailConfirm?: boolean;
+}
+
+const COOKIE = { name: "email-confirm" };
 
 export const emailConfirm: Feature = {
   rules: { emailConfirm: BOOLEAN },
@@ -11,7 +24,7 @@ export const emailConfirm: Feature = {
     async onAnswer(context, answer) {
       if (context.provider?.type !== "email") return await answer();
       const { confirmSignIn } = await import("./confirm.ts");
-      return await confirmSignIn(context as ProviderContext, answer);
+      return await confirmSignIn(context as ProviderContext, answer, COOKIE);
     },
   }),
 };
