@@ -60,8 +60,12 @@ export function carryLate(reads: RequestReads): void {
 }
 
 /** Keeps a reply that gives a session cookie from shared caches, whatever hooks have set. */
-function keepOwnCookies({ carried }: RequestReads, reply: FastifyReply): void {
+function keepOwnCookies({ carried, updates, isOfAction }: RequestReads, reply: FastifyReply): void {
   const { raw } = reply;
+  const refused = isOfAction ? undefined : updates.find(({ givesSession }) => !givesSession);
+  if (refused && valuesOf(raw, "set-cookie").some((line) => isForeign(line, refused.name))) {
+    warnOnce(reply, "FST_AUTHJS_WARN_COOKIE", namesake(refused.name));
+  }
   if (!carried.some((name) => hasPart(raw, name))) return;
   keepFromSharedCaches(raw);
   reply.header("cache-control", raw.getHeader("cache-control"));
@@ -81,7 +85,7 @@ async function finish(
   try {
     for (const update of reads.current) carry(update, reads, reply, (lines) => replaceCookies(reply, lines));
     // Before what a guard asked for earlier: the listener that was added last is called first.
-    if (reads.carried.length > 0) onHeaders(reply.raw, () => keepOwnCookies(reads, reply));
+    onHeaders(reply.raw, () => keepOwnCookies(reads, reply));
     reads.isSent = true;
     done(null, payload);
   } catch (error) {
@@ -111,6 +115,7 @@ function replaceCookies(reply: FastifyReply, lines: string[]): void {
  * head, which has none of the headers that Fastify would send.
  */
 export function setCookies(reply: FastifyReply, cookies: readonly SetCookie[]): void {
+  RequestReads.of(reply.request).isOfAction = true;
   replaceCookies(reply, linesWith(cookies, reply, (name) => cookies.some((cookie) => cookie.name === name)));
   onHeaders(reply.raw, () => {
     if (RequestReads.of(reply.request).isSent) return;
@@ -139,6 +144,13 @@ function nameIn(line: string): string {
   return line.slice(0, line.indexOf("="));
 }
 
+/** Whether a line gives the session cookie a value that cannot be a session: a signed id, or text with escapes. */
+function isForeign(line: string, name: string): boolean {
+  if (nameIn(line) !== name) return false;
+  const [value = ""] = line.slice(name.length + 1).split(";");
+  return value.includes("%") || value.split(".").length === 2;
+}
+
 /** A shared cache would hand one user's session to the next. */
 function keepFromSharedCaches(head: Head): void {
   removeCdnCaching(head);
@@ -160,10 +172,18 @@ const LATE =
   "the session was given a new token after the head of the reply had been sent, and its cookie is lost. Read " +
   "the session, and wait for that, before the head is sent.";
 
-function warnOfLoss({ log, server }: FastifyReply, loss: string): void {
+function namesake(name: string): string {
+  return `something else sets the cookie "${name}", which holds the session here, so that users are signed out: ` +
+    "give that of another plugin, or `cookies.sessionToken`, another name.";
+}
+
+function warnOfLoss(reply: FastifyReply, loss: string): void {
+  warnOnce(reply, "FST_AUTHJS_WARN_LOST_COOKIE", loss);
+}
+
+function warnOnce({ log, server }: FastifyReply, code: NoticeCode, message: string): void {
   const { [WRITES_BACK]: said } = server as unknown as { readonly [WRITES_BACK]: Set<string> };
-  if (said.has(loss)) return;
-  said.add(loss);
-  const code: NoticeCode = "FST_AUTHJS_WARN_LOST_COOKIE";
-  log.warn({ code }, `Auth.js: ${loss}`);
+  if (said.has(message)) return;
+  said.add(message);
+  log.warn({ code }, `Auth.js: ${message}`);
 }

@@ -43,6 +43,8 @@ export class RequestReads {
   /** Whether Fastify has sent the reply, with the cookies of the reads before that. */
   isSent = false;
   isCarrier = false;
+  /** Whether an action has set cookies of the reply. */
+  isOfAction = false;
   readonly carried: string[] = [];
   /** The reply; none for a request that was made from another. */
   reply: FastifyReply | undefined;

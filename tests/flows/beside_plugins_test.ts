@@ -1,8 +1,11 @@
 /** The plugin in applications as they are: their options, their error handlers, their ways to register it. */
-import { assertEquals, assertMatch, assertRejects } from "@std/assert";
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import fastifyCookie from "@fastify/cookie";
+import secureSession from "@fastify/secure-session";
+import fastifySession from "@fastify/session";
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyPluginAsync } from "fastify";
-import { FastifyAuth, FastifyAuthError, type FastifyAuthErrorCode, requireSession } from "fastify-authjs";
-import { SECRET, testApp, testConfig } from "../support/app.ts";
+import { createAuth, FastifyAuth, FastifyAuthError, type FastifyAuthErrorCode, requireSession } from "fastify-authjs";
+import { captureLog, SECRET, testApp, testConfig } from "../support/app.ts";
 import { Client } from "../support/client.ts";
 
 const ada = { username: "ada", password: "open" };
@@ -190,3 +193,39 @@ Deno.test("FastifyAuth() without a configuration is an error that says what to w
     );
   }
 });
+
+const COOKIE = "authjs.session-token";
+const PLUGINS: Record<string, ((app: FastifyInstance) => Promise<unknown>) | undefined> = {
+  "no other plugin": undefined,
+  "@fastify/session": async (app) => {
+    const secret = "a-secret-of-the-other-plugin-of-40-chars";
+    await app.register(fastifyCookie as never);
+    await app.register(fastifySession as never, { secret, cookieName: COOKIE, cookie: { secure: false } } as never);
+  },
+  "@fastify/secure-session": async (app) => {
+    const options = { key: Buffer.alloc(32, 1), cookieName: COOKIE, cookie: { path: "/" } };
+    await app.register(secureSession as never, options as never);
+  },
+};
+
+for (const [plugin, register] of Object.entries(PLUGINS)) {
+  const times = register ? "once" : "not at all";
+  Deno.test(`a second plugin on the session cookie is warned of ${times}: ${plugin}`, async () => {
+    const { logger, lines } = captureLog();
+    const auth = createAuth(testConfig());
+    await using app = Fastify({ logger }) as FastifyInstance;
+    await register?.(app);
+    await app.register(auth.plugin, { prefix: "/auth" });
+    app.get("/visit", (request) => {
+      (request as { session?: { set?: (key: string, value: number) => void } }).session?.set?.("visits", 1);
+      return auth.getSession(request);
+    });
+    const client = new Client(app);
+    for (let i = 0; i < 3; i++) await client.get("/visit");
+    await client.signIn({ username: "ada", password: "open" }).catch(() => {});
+    await client.get("/visit");
+    const told = lines.filter(({ code }) => code === "FST_AUTHJS_WARN_COOKIE").map(({ msg }) => msg);
+    assertEquals(told.length, register === undefined ? 0 : 1, told.join("\n"));
+    if (register) assertStringIncludes(told[0]!, `something else sets the cookie "${COOKIE}"`);
+  });
+}
