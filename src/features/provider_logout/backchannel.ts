@@ -6,7 +6,6 @@ import type { AuthConfig } from "@auth/core";
 import { SignOutError } from "@auth/core/errors";
 import type { FastifyReply } from "fastify";
 import { errors, type JWTPayload, jwtVerify } from "jose";
-import { LRUCache } from "lru-cache";
 import { liveRows } from "../../adapter/added_methods.ts";
 import { jsonAnswer } from "../../core/answer.ts";
 import type { Handler, ProviderContext, RequestContext } from "../../core/context.ts";
@@ -15,6 +14,7 @@ import { type OpenIdClient, openIdClient, publishedKeys, secretKey } from "../..
 import type { SigningKeys } from "../../provider/signing_keys.ts";
 import { endRows } from "../../session/ending.ts";
 import { digestName } from "../../session/name.ts";
+import type { SharedStore } from "../../session/shared_store.ts";
 import { isJsonObject } from "../../utils/decode.ts";
 import { type EndedAtProvider, hasKey, isFilled, keysToEnd, type ProviderIndex } from "./provider_session.ts";
 
@@ -24,69 +24,62 @@ const LOGOUT_TOKEN_AGE = 600, CLOCK_TOLERANCE = 30;
 /** For how long a token that was used has to be remembered, in milliseconds. */
 const REMEMBERED_MS = (LOGOUT_TOKEN_AGE + 2 * CLOCK_TOLERANCE) * 1000;
 
-/** The most used tokens in the memory of a process: with more, the oldest are forgotten. */
-const MOST_USED = 10_000;
-
 const EVENT = "http://schemas.openid.net/event/backchannel-logout";
 
 type LogoutClaims = EndedAtProvider & { readonly jti: string };
 
 /** A logout that failed. The type is for the log; message and code are also for the provider. */
 class LogoutError extends Error {
-  readonly type: string = "LogoutFailed";
-  readonly code: string = "temporarily_unavailable";
   readonly statusCode = 400;
+
+  constructor(readonly type: string, readonly code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+  }
 }
 
-/** A logout token that is not accepted. */
-class LogoutTokenRefused extends LogoutError {
-  override readonly type = "LogoutTokenRefused";
-  override readonly code = "invalid_request";
-
-  constructor(reason: string) {
-    super(`The logout token was refused: ${reason}.`);
-  }
+function refused(reason: string): LogoutError {
+  return new LogoutError("LogoutTokenRefused", "invalid_request", `The logout token was refused: ${reason}.`);
 }
 
 /** @param index The sessions in a JWT; `undefined` if they are in a database. */
 export function backchannelLogout(
-  { core, store }: Setup,
+  { core }: Setup,
   keys: SigningKeys,
   index: ProviderIndex | undefined,
 ): Handler {
-  const used = new LRUCache<string, true>({ maxSize: MOST_USED, sizeCalculation: () => 1 });
+  const underWay = new Set<string>();
 
   /** Does the work of a token. One whose work fails may come again. */
-  async function useOnce({ iss, jti }: LogoutClaims, work: () => Promise<void>): Promise<void> {
-    const name = digestName(JSON.stringify([iss, jti]));
-    if (used.has(name)) throw new LogoutTokenRefused("it was used before");
-    used.set(name, true, { ttl: REMEMBERED_MS });
+  async function useOnce({ iss, jti }: LogoutClaims, store: SharedStore, work: () => Promise<void>): Promise<void> {
+    const key = store.key("provider-token", digestName(JSON.stringify([iss, jti])));
+    if (underWay.has(key)) throw refused("it was used before");
+    underWay.add(key);
     try {
-      const key = store?.key("provider-token", name);
-      const [isUsed] = await store?.call("get", [key!]) ?? [];
-      if (isUsed) throw new LogoutTokenRefused("it was used before");
+      const [isUsed] = await store.call("get", [key]);
+      if (isUsed) throw refused("it was used before");
       await work();
-      await store?.call("set", key!, "1", REMEMBERED_MS);
-    } catch (error) {
-      used.delete(name);
-      throw error;
+      await store.call("set", key, "1", REMEMBERED_MS);
+    } finally {
+      underWay.delete(key);
     }
   }
 
   // As section 2.8 says: 200, or 400 with an error, also if the sessions could not be ended.
   return async (context) => {
-    const { provider } = context as ProviderContext;
+    const { provider, auth } = context as ProviderContext;
     try {
       const claims = await verify(tokenOf(context), openIdClient(core.providers, provider.id), keys);
       await useOnce(
         claims,
+        auth.guesses,
         () => index ? endTokens(claims, index, context) : endRowsOf(claims, provider.id, context),
       );
       return { status: 200, headers: {}, cookies: [] };
     } catch (cause) {
+      const message = "The sessions could not be ended. Try again.";
       const error = cause instanceof LogoutError
         ? cause
-        : new LogoutError("The sessions could not be ended. Try again.", { cause });
+        : new LogoutError("LogoutFailed", "temporarily_unavailable", message, { cause });
       return { ...jsonAnswer(errorBody(error.code, error.message), 400), error };
     }
   };
@@ -94,11 +87,11 @@ export function backchannelLogout(
 
 function tokenOf({ headers, body }: RequestContext): string {
   if (!/^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i.test(headers["content-type"] ?? "")) {
-    throw new LogoutTokenRefused("the body is no form (application/x-www-form-urlencoded)");
+    throw refused("the body is no form (application/x-www-form-urlencoded)");
   }
   const { logout_token: token } = body ?? {};
   if (isFilled(token)) return token;
-  throw new LogoutTokenRefused("there is no `logout_token`");
+  throw refused("there is no `logout_token`");
 }
 
 /**
@@ -110,7 +103,7 @@ async function verify(token: string, client: OpenIdClient, keys: SigningKeys): P
   const secret = secretKey(client);
   const { issuer, url, algorithms } = await publishedKeys(client);
   if (secret === undefined && typeof url !== "string") {
-    throw new LogoutTokenRefused(`the provider "${client.id}" publishes no keys (jwks_uri)`);
+    throw refused(`the provider "${client.id}" publishes no keys (jwks_uri)`);
   }
   try {
     const key = secret === undefined ? keys.at(url as string, client) : () => secret.key;
@@ -124,33 +117,32 @@ async function verify(token: string, client: OpenIdClient, keys: SigningKeys): P
     });
     // Other kinds of tokens are signed with the same keys. Not all providers say that it is a logout token.
     if (!/^(?:application\/)?(?:logout\+)?jwt$/i.test(typ ?? "jwt")) {
-      throw new LogoutTokenRefused(`"typ" is ${JSON.stringify(typ)}, not "logout+jwt"`);
+      throw refused(`"typ" is ${JSON.stringify(typ)}, not "logout+jwt"`);
     }
     return logoutClaims(payload);
   } catch (error) {
-    throw error instanceof errors.JOSEError ? new LogoutTokenRefused(error.message) : error;
+    throw error instanceof errors.JOSEError ? refused(error.message) : error;
   }
 }
 
 function logoutClaims({ iss, sub, sid, iat, jti, events, nonce }: JWTPayload): LogoutClaims {
   if (!isJsonObject(events) || !isJsonObject(events[EVENT])) {
-    throw new LogoutTokenRefused(`"events" lacks ${EVENT}`);
+    throw refused(`"events" lacks ${EVENT}`);
   }
   // An ID token must not pass for a logout token.
-  if (nonce !== undefined) throw new LogoutTokenRefused('it has a "nonce"');
-  if (!isFilled(jti)) throw new LogoutTokenRefused('"jti" must be a text');
+  if (nonce !== undefined) throw refused('it has a "nonce"');
+  if (!isFilled(jti)) throw refused('"jti" must be a text');
   if (![sub ?? "-", sid ?? "-"].every(isFilled)) {
-    throw new LogoutTokenRefused('"sub" and "sid" must be texts');
+    throw refused('"sub" and "sid" must be texts');
   }
-  if (sub === undefined && sid === undefined) throw new LogoutTokenRefused('it has neither "sub" nor "sid"');
+  if (sub === undefined && sid === undefined) throw refused('it has neither "sub" nor "sid"');
   return { iss: iss!, sub, sid: sid as string | undefined, iat: iat!, jti };
 }
 
 async function endTokens(ended: EndedAtProvider, index: ProviderIndex, context: RequestContext) {
   const known = context.settings.hooks.flatMap(({ known }) => known ?? [])[0]!;
   for (const session of await index.end(ended)) {
-    const { user } = session;
-    if (await known.end(session)) await tellOfEnd({ token: { sub: user } }, user, context);
+    if (await known.end(session)) await tellOfEnd({ token: { sub: session.user } }, session.user, context);
   }
 }
 
@@ -158,7 +150,7 @@ async function endTokens(ended: EndedAtProvider, index: ProviderIndex, context: 
 async function endRowsOf(ended: EndedAtProvider, provider: string, context: RequestContext): Promise<void> {
   const { sub, sid } = ended;
   if (sub === undefined) {
-    throw new LogoutTokenRefused('with sessions in a database it needs "sub", by which the user is found');
+    throw refused('with sessions in a database it needs "sub", by which the user is found');
   }
   const { settings } = context;
   const user = await settings.adapter!.getUserByAccount!({ provider, providerAccountId: sub });
@@ -183,16 +175,12 @@ async function tellOfEnd(message: SignOutMessage, user: string, context: Request
 }
 
 /** Sends an error that came before the handler, in the same form. */
-export function sendLogoutFailure(reply: FastifyReply, failure: Error & ResponseDetails): FastifyReply {
-  const { statusCode: status = 500, headers = {} } = failure;
-  const message = status < 500 ? failure.message : "The request failed.";
-  return reply.code(status).headers(headers).send(errorBody("invalid_request", message));
-}
-
-/** What Fastify reads of an error. */
-interface ResponseDetails {
-  readonly statusCode?: number;
-  readonly headers?: Readonly<Record<string, string>>;
+export function sendLogoutFailure(
+  reply: FastifyReply,
+  { message, statusCode = 500, headers = {} }: Error & { statusCode?: number; headers?: Record<string, string> },
+): FastifyReply {
+  const description = statusCode < 500 ? message : "The request failed.";
+  return reply.code(statusCode).headers(headers).send(errorBody("invalid_request", description));
 }
 
 /** The error response of RFC 6749 section 5.2, which allows only these characters. */

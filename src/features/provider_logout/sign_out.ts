@@ -3,6 +3,7 @@ import { InvalidCheck } from "@auth/core/errors";
 import type { Provider } from "@auth/core/providers";
 import { parseCookie } from "cookie";
 import { cookieSettings } from "../../config/cookies.ts";
+import { isText } from "../../config/rules.ts";
 import type { AccountListAdapter } from "../../adapter/added_methods.ts";
 import { type Answer, redirectAnswer } from "../../core/answer.ts";
 import { removalOf } from "../../http/set_cookie.ts";
@@ -63,7 +64,7 @@ async function endAtProvider(
   answer: Answer,
   context: RequestContext,
 ): Promise<Answer> {
-  const { config, origin, mountPath, logger, warnOnce } = context;
+  const { config, settings, origin, mountPath, logger, warnOnce } = context;
   const { redirect } = answer;
   if (answer.error !== undefined || redirect === undefined) return answer;
   const needsTls = !config.allowsPlainHttp(provider);
@@ -82,7 +83,17 @@ async function endAtProvider(
     return answer;
   }
   if (idToken !== undefined) url.searchParams.set("id_token_hint", idToken);
-  else if (keepsIdTokens) warnOfIdToken(provider, context);
+  else if (keepsIdTokens) {
+    const why = settings.strategy === "jwt"
+      ? "the session has none, such as one from before `providerLogout` was set"
+      : "the account has none, or the adapter has no listAccountsByUserId(): add it with `withAccountList()`";
+    warnOnce(
+      `no ID token of ${provider}`,
+      `a sign-out at "${provider}" is sent without an ID token (\`id_token_hint\`), and the provider may ask the user ` +
+        `whether to sign out: ${why}.`,
+      "FST_AUTHJS_WARN_PROVIDER_SIGN_OUT",
+    );
+  }
   const state = crypto.randomUUID();
   url.searchParams.set("client_id", client.clientId);
   url.searchParams.set("post_logout_redirect_uri", `${origin.href}${mountPath}/signed-out`);
@@ -93,42 +104,21 @@ async function endAtProvider(
   return { ...answer, redirect: url.href, cookies: [...answer.cookies, cookie] };
 }
 
-function warnOfIdToken(provider: string, { settings, warnOnce }: RequestContext): void {
-  const why = settings.strategy === "jwt"
-    ? "the session has none, such as one from before `providerLogout` was set"
-    : "the account has none, or the adapter has no listAccountsByUserId(): add it with `withAccountList()`";
-  warnOnce(
-    `no ID token of ${provider}`,
-    `a sign-out at "${provider}" is sent without an ID token (\`id_token_hint\`), and the provider may ask the user ` +
-      `whether to sign out: ${why}.`,
-    "FST_AUTHJS_WARN_PROVIDER_SIGN_OUT",
-  );
-}
-
 /** Answers the return from the provider: leads to where the sign-out was to lead. */
 export function handleSignedOut(context: RequestContext): Answer {
-  const { query, origin, cookies, logger } = context;
+  const { query, origin, cookies, logger, config: { hashSecrets: { current, others } } } = context;
   const { name, options } = cookieOf(context);
   const held = parseCookie(cookies)[name];
   const state = new URLSearchParams(query).get("state");
-  const sent = held === undefined ? undefined : openCookie(held, context);
-  const isReturn = sent !== undefined && sent.state === state;
+  const opened = [current, ...others].map((secret) => placeOf(secret, PURPOSE).open(held)).find(isText);
+  const sent = opened && parseJsonObject(opened) as { state: string; redirect: string } | undefined;
+  const isReturn = sent && sent.state === state;
   if (!isReturn && (held !== undefined || state !== null)) {
     const problem = "A return from a sign-out at a provider came with the state of another one, or without.";
     logger.error(new InvalidCheck(problem));
   }
   const answer = redirectAnswer(isReturn ? sent.redirect : origin.href);
   return held === undefined ? answer : { ...answer, cookies: [removalOf(name, options)] };
-}
-
-function openCookie(
-  value: string,
-  { config: { hashSecrets: { current, others } } }: RequestContext,
-): { state: string; redirect: string } | undefined {
-  for (const secret of [current, ...others]) {
-    const text = placeOf(secret, PURPOSE).open(value);
-    if (text !== undefined) return parseJsonObject(text) as { state: string; redirect: string };
-  }
 }
 
 function cookieOf({ config, origin }: RequestContext) {
