@@ -13,7 +13,7 @@ import { redactSpans } from "./http/redact.ts";
 import { DOCUMENTS, FEATURES } from "./features/mod.ts";
 import { getSession } from "./get_session.ts";
 import { isAuthRoute } from "./http/auth_route.ts";
-import { addNotFound, addRoutes, longestParameter } from "./routes/add_routes.ts";
+import { addRoutes, longestParameter } from "./routes/add_routes.ts";
 import { type MountOf, reportCookies } from "./routes/admission.ts";
 import type { Mount } from "./routes/context.ts";
 import { AUTH_ROUTES, handlerOf } from "./routes/table.ts";
@@ -105,8 +105,7 @@ export function FastifyAuth(
         ? await mountPerRequest(scope, { ...mounted, config: config as ConfigForRequest })
         : await mountAtBoot(scope, { ...mounted, config: config as FastifyAuthConfig, auth });
       const describe = options.openapi ? await DOCUMENTS.ofAuthRoutes() : undefined;
-      addRoutes(scope, mountOf, { routes, auth: served, describe });
-      addNotFound(scope, mountOf, routes, Boolean(options.prefix));
+      addRoutes(scope, mountOf, { routes, auth: served, describe, ownPrefix: Boolean(options.prefix) });
     };
     await instance.register(fp(routes, { name: "fastify-authjs-routes", encapsulate: true }), options);
     if (auth !== undefined) registerSessions(instance, auth);

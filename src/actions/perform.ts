@@ -143,7 +143,7 @@ async function contextOf(
     query: String(parameters ?? ""),
     origin,
     headers: cookie === undefined ? headers : { ...headers, cookie },
-    params: provider === undefined ? {} : { provider },
+    id: provider,
     body: callbackUrl === undefined ? fields : { ...fields, callbackUrl },
     fromApplication: true,
   }, { auth: instance, mountPath: paths.mount, readSession: (request) => readSession(request, config) });

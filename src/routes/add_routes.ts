@@ -3,7 +3,7 @@ import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply, FastifyReques
 import type { AuthInUse } from "../core/context.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { AUTH_ROUTE, type AuthParams, decorateReceived } from "../http/auth_route.ts";
+import { AUTH_ROUTE, decorateReceived } from "../http/auth_route.ts";
 import { BODY_LIMIT, useAuthBodyParsers } from "../http/body.ts";
 import { LATE_PAYLOAD, type LateReply, protectReply } from "../http/reply_headers.ts";
 import { redactingSerializers, redactRequestSpans } from "../http/redact.ts";
@@ -24,31 +24,26 @@ interface RoutesSetup {
   readonly auth: AuthInUse;
   /** Describes them for the document of the application, if that has them. */
   readonly describe: Awaited<ReturnType<typeof DOCUMENTS.ofAuthRoutes>> | undefined;
+  /**
+   * Whether this scope has a prefix of its own. Otherwise the mount path itself, and methods that Fastify does not know,
+   * are left to the handler of the surrounding scope.
+   */
+  readonly ownPrefix: boolean;
 }
 
-export function addRoutes(scope: FastifyInstance, mountOf: MountOf, { routes, auth, describe }: RoutesSetup): void {
+export function addRoutes(scope: FastifyInstance, mountOf: MountOf, setup: RoutesSetup): void {
+  const { routes, auth, describe } = setup;
   decorateReceived(scope);
   useAuthBodyParsers(scope);
   redactLog(scope);
   for (const route of routes) {
-    const [path, ...others] = pathsOf(scope, route, auth.config);
-    for (const method of describe === undefined ? [route.methods] : route.methods) {
-      const operation = typeof method === "string" ? describe?.(route, method, auth) : undefined;
-      register(scope, {
-        ...optionsOf(route, path!, mountOf),
-        method: [method].flat(),
-        // The application's own `transform`, which may expect zod, is not called for it.
-        ...(operation && {
-          schema: {},
-          config: {
-            [AUTH_ROUTE]: true,
-            swaggerTransform: ({ url }: { url: string }) => ({ schema: operation, url }),
-          } as object,
-        }),
-      });
-    }
-    for (const other of others) {
-      register(scope, { ...optionsOf(route, other, mountOf), method: [...route.methods] });
+    for (const [index, path] of pathsOf(scope, route, auth.config).entries()) {
+      // A document has an operation for each method.
+      const described = index === 0 ? describe : undefined;
+      for (const method of described === undefined ? [[...route.methods]] : route.methods) {
+        const operation = typeof method === "string" ? described?.(route, method, auth) : undefined;
+        register(scope, { ...optionsOf(route, path, mountOf), method, ...(operation && documented(operation)) });
+      }
     }
   }
   scope.route<{ Params: { file: string } }>({
@@ -57,6 +52,13 @@ export function addRoutes(scope: FastifyInstance, mountOf: MountOf, { routes, au
     ...shared(),
     handler: (request, reply) => sendAsset(reply, request.params.file, mountOf(request as FastifyRequest).auth),
   });
+  addNotFound(scope, mountOf, setup);
+}
+
+/** The application's own `transform`, which may expect zod, is not called for it. */
+function documented(operation: object) {
+  const swaggerTransform = ({ url }: { url: string }) => ({ schema: operation, url });
+  return { schema: {}, config: { [AUTH_ROUTE]: true, swaggerTransform } as object };
 }
 
 /** The path of a route; with `id`, one for that provider alone. */
@@ -70,30 +72,29 @@ interface RoutePath {
  * router lets a parameter be has a path of its own.
  */
 function pathsOf(scope: FastifyInstance, { action, provider }: AuthRoute, config: ResolvedConfig): RoutePath[] {
-  const { ignoreTrailingSlash, routerOptions } = scope.initialConfig as RouterConfig;
   const longest = longestParameter(scope);
   const paths: RoutePath[] = [{ url: provider ? `/${action}/:provider` : `/${action}` }];
   for (const id of provider ? config.providers.keys() : []) {
     if (id.length > longest) paths.push({ url: `/${action}/${id}`, id });
   }
-  if (ignoreTrailingSlash || routerOptions?.ignoreTrailingSlash) return paths;
+  if (routerOptions(scope).some(({ ignoreTrailingSlash }) => ignoreTrailingSlash)) return paths;
   return paths.flatMap((path) => [path, { ...path, url: `${path.url}/` }]);
 }
 
-export function longestParameter({ initialConfig }: FastifyInstance): number {
-  const { maxParamLength = 100, routerOptions } = initialConfig as RouterConfig;
-  return Math.min(maxParamLength, routerOptions?.maxParamLength ?? maxParamLength);
-}
-
-/** The options of the router: versions of Fastify keep them in one place or the other. */
-interface RouterConfig extends RouterOptions {
-  routerOptions?: RouterOptions;
+export function longestParameter(scope: FastifyInstance): number {
+  return Math.min(...routerOptions(scope).map(({ maxParamLength = 100 }) => maxParamLength));
 }
 
 interface RouterOptions {
   caseSensitive?: boolean;
   ignoreTrailingSlash?: boolean;
   maxParamLength?: number;
+}
+
+/** Versions of Fastify keep them in one place or the other. */
+function routerOptions({ initialConfig }: FastifyInstance): RouterOptions[] {
+  const options = initialConfig as RouterOptions & { routerOptions?: RouterOptions };
+  return [options, { ...options, ...options.routerOptions }];
 }
 
 /**
@@ -120,11 +121,6 @@ function shared() {
   return { config: { [AUTH_ROUTE]: true } as object, schema: { hide: true } as object };
 }
 
-/** The options of routes whose replies are protected. */
-function routeDefaults() {
-  return { ...shared(), exposeHeadRoute: false, onSend: protectOnSend } as const;
-}
-
 /** A hook of a route runs after those of instances, so it can override the headers that they set. */
 function protectOnSend(
   request: FastifyRequest,
@@ -139,22 +135,22 @@ function protectOnSend(
   else late.then((page) => done(null, page), done);
 }
 
-function optionsOf(route: AuthRoute, { url, id }: RoutePath, mountOf: MountOf): Omit<RouteOptions, "method"> {
+function optionsOf(route: AuthRoute, { url, id }: RoutePath, mountOf: MountOf) {
   return {
-    ...routeDefaults(),
     url,
-    errorHandler: (error, request, reply) =>
+    errorHandler: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
       refuseRequest({ route, mount: mountOf(request), request, reply }, error, id),
     bodyLimit: BODY_LIMIT,
     onRequest: admission(route, mountOf, id),
-    handler: (request, reply) => answerRequest({ route, mount: mountOf(request), request, reply }),
+    handler: (request: FastifyRequest, reply: FastifyReply) =>
+      answerRequest({ route, mount: mountOf(request), request, reply }),
   };
 }
 
-/** Registers a route. Says so if the application has it already. */
+/** Registers a route whose replies are protected. Says so if the application has it already. */
 function register(scope: FastifyInstance, options: RouteOptions): void {
   try {
-    scope.route(options);
+    scope.route({ ...shared(), exposeHeadRoute: false, onSend: protectOnSend, ...options });
   } catch (error) {
     if (!/already declared for route/.test(String(error))) throw error;
     throw new FastifyAuthError(
@@ -171,56 +167,40 @@ function register(scope: FastifyInstance, options: RouteOptions): void {
  * Answers every other path below the mount path: a misspelled callback URL contains a code as well, which the
  * application's own handler would log and send. The routes have only the methods that they are served for, since
  * Fastify takes its time to register each: others come here.
- *
- * @param routes Those that there are.
- * @param own Whether this scope has a prefix of its own. Otherwise the mount path itself, and methods that Fastify does
- * not know, are left to the handler of the surrounding scope.
  */
-export function addNotFound(
-  scope: FastifyInstance,
-  mountOf: MountOf,
-  routes: readonly AuthRoute[],
-  own: boolean,
-): void {
+function addNotFound(scope: FastifyInstance, mountOf: MountOf, { routes, ownPrefix }: RoutesSetup): void {
+  const ignoresCase = routerOptions(scope).some(({ caseSensitive }) => caseSensitive === false);
+  /** The route whose path a request has, with another method. */
+  const askedRoute = ({ params }: FastifyRequest, auth: AuthInUse) => {
+    const [first = "", id, ...rest] = (params as { "*": string })["*"].replace(/\/$/, "").split("/");
+    const action = ignoresCase ? first.toLowerCase() : first;
+    const route = routes.find((route) => route.action === action && route.provider === Boolean(id));
+    return route && rest.length === 0 && handlerOf(route, auth) !== undefined ? { route, id } : undefined;
+  };
   const noRoute = () => new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such route.");
-  const routeOf = routesByPath(scope, routes);
   const refuse = (request: FastifyRequest, reply: FastifyReply) => {
     const { auth } = mountOf(request);
-    const asked = routeOf(request, auth);
-    if (asked !== undefined) assertServed(request, reply, asked.params, asked.route, auth);
+    const asked = askedRoute(request, auth);
+    if (asked !== undefined) assertServed(request, reply, asked.id, asked.route, auth);
     throw noRoute();
   };
   // A route, since the application may have one for all paths.
   register(scope, {
-    ...routeDefaults(),
     url: "/*",
     method: scope.supportedMethods as string[],
     onRequest: refuse,
     handler: refuse,
     errorHandler: (error, request, reply) => {
       const mount = mountOf(request);
-      const asked = routeOf(request, mount.auth);
+      const asked = askedRoute(request, mount.auth);
       return asked === undefined
         ? sendFailedPage(mount, error, request, reply)
-        : refuseRequest({ route: asked.route, mount, request, reply }, error, asked.params.provider);
+        : refuseRequest({ route: asked.route, mount, request, reply }, error, asked.id);
     },
   });
-  // Fastify accepts every hook here; its types have only two.
-  if (!own) return;
+  if (!ownPrefix) return;
   const notFoundPage = (request: FastifyRequest, reply: FastifyReply) =>
     sendFailedPage(mountOf(request), noRoute(), request, reply);
+  // Fastify accepts every hook here; its types have only two.
   scope.setNotFoundHandler({ onSend: protectOnSend } as object, notFoundPage);
-}
-
-/** Finds the route whose path a request has; the method is another one. */
-function routesByPath({ initialConfig }: FastifyInstance, routes: readonly AuthRoute[]) {
-  const { caseSensitive, routerOptions } = initialConfig as RouterConfig;
-  const ignoresCase = caseSensitive === false || routerOptions?.caseSensitive === false;
-  return ({ params }: FastifyRequest, auth: AuthInUse): { route: AuthRoute; params: AuthParams } | undefined => {
-    const [first = "", provider, ...rest] = (params as { "*": string })["*"].replace(/\/$/, "").split("/");
-    const action = ignoresCase ? first.toLowerCase() : first;
-    const route = routes.find((route) => route.action === action && route.provider === Boolean(provider));
-    if (route === undefined || rest.length > 0 || handlerOf(route, auth) === undefined) return undefined;
-    return { route, params: provider === undefined ? {} : { provider } };
-  };
 }

@@ -8,7 +8,7 @@ import { assertPlainEncoding } from "../http/body.ts";
 import { assertNotCrossSite } from "../http/cross_site.ts";
 import { type PublicOrigin, requireOrigin } from "../http/origin.ts";
 import { originContradiction } from "../http/origin_check.ts";
-import { type AuthParams, keepRequest } from "../http/auth_route.ts";
+import { keepRequest } from "../http/auth_route.ts";
 import { protectReply } from "../http/reply_headers.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 import type { Mount } from "./context.ts";
@@ -19,16 +19,16 @@ export type MountOf = (request: FastifyRequest) => Mount;
 /**
  * The hook of a route that refuses what needs no body, and keeps the rest as it came.
  *
- * @param id The provider, if the path is for that one alone.
+ * @param ofPath The provider, if the path is for that one alone.
  */
-export function admission(route: AuthRoute, mountOf: MountOf, id: string | undefined): onRequestHookHandler {
+export function admission(route: AuthRoute, mountOf: MountOf, ofPath: string | undefined): onRequestHookHandler {
   return (request, reply, done) => {
     protectReply(reply);
     const mount = mountOf(request);
     const { auth } = mount;
     const { config, hooks } = auth;
-    const params = id === undefined ? request.params as AuthParams : { provider: id };
-    const provider = assertServed(request, reply, params, route, auth);
+    const id = ofPath ?? (request.params as { provider?: string }).provider;
+    const provider = assertServed(request, reply, id, route, auth);
     if ("content-encoding" in request.headers) assertPlainEncoding(request);
     const origin = requireOrigin(request, config.origin);
     reportOrigin(request, origin, mount);
@@ -41,7 +41,7 @@ export function admission(route: AuthRoute, mountOf: MountOf, id: string | undef
     if (!isCallback && !isTaken && (isPost || action === "webauthn-options")) {
       assertNotCrossSite(request.headers, origin.href, config.trustedOrigins);
     }
-    keepRequest(request, params, origin);
+    keepRequest(request, id, origin);
     if (hooks.every(({ onAuthRequest }) => onAuthRequest === undefined)) return done();
     const { method } = request;
     const { cookie: cookies = "" } = request.headers;
@@ -51,7 +51,6 @@ export function admission(route: AuthRoute, mountOf: MountOf, id: string | undef
   };
 }
 
-/** Asks the features whether a request may go on: what they throw refuses it. */
 export async function askHooks(asked: AskedRequest): Promise<void> {
   for (const { onAuthRequest } of asked.auth.hooks) await onAuthRequest?.(asked);
 }
@@ -82,7 +81,7 @@ export function reportCookies(log: Log, origin: PublicOrigin, { auth, mountPath 
 export function assertServed(
   request: FastifyRequest,
   reply: FastifyReply,
-  { provider: id }: AuthParams,
+  id: string | undefined,
   route: AuthRoute,
   auth: AuthInUse,
 ): ProviderSummary | undefined {

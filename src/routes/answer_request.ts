@@ -7,7 +7,7 @@ import type { Handler, RequestContext } from "../core/context.ts";
 import { errorPage, failureOf } from "../core/failure.ts";
 import { allowedRedirect } from "../core/flow.ts";
 import { FastifyAuthError, type FastifyAuthErrorCode, TooManyRequests } from "../errors.ts";
-import { type AuthParams, receivedRequest } from "../http/auth_route.ts";
+import { receivedRequest } from "../http/auth_route.ts";
 import { originOf } from "../http/origin.ts";
 import { acceptsHtml } from "../http/request.ts";
 import { prefersJson } from "../http/preferences.ts";
@@ -127,7 +127,7 @@ function failed(error: Error): Pick<AuthActionOperation, "errorType" | "status">
  */
 export async function refuseRequest(asked: RouteRequest, error: Error, id: string | undefined): Promise<FastifyReply> {
   const { route, mount, request, reply } = asked;
-  const provider = id ?? (request.params as AuthParams).provider ?? "";
+  const provider = id ?? (request.params as { provider?: string }).provider ?? "";
   if (isOfSignIn(route, request.method) && mount.auth.config.providers.has(provider)) {
     publishFailure(eventsOf(request, { mountPath: mount.mountPath, provider }), error);
   }

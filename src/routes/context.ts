@@ -42,11 +42,11 @@ export function requestContext(
   received: ContextRequest,
   { auth, mountPath, readSession }: Mount,
 ): RequestContext {
-  const { action, method, origin, headers, params, parameters, limited } = received;
+  const { action, method, origin, headers, parameters, limited } = received;
   const { config } = auth;
   const { log } = request;
   const settings = auth.settings(origin.secure);
-  const provider = config.providers.get(params.provider ?? "");
+  const provider = config.providers.get(received.id ?? "");
   const { query, callbackUrl } = authQuery(
     received.query,
     { action, method, type: provider?.type, parameters },
