@@ -2,10 +2,10 @@
 import Fastify, { type FastifyPluginCallback } from "fastify";
 import { createHmac, hkdfSync } from "node:crypto";
 import type { Log, NoticeCode } from "../../config/notices.ts";
-import { LIMIT_NAMES, type LimitName, type RateLimitSettings } from "./settings.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { withDeadline } from "../../utils/time.ts";
 import { sendCommand } from "../../utils/stores.ts";
+import type { LimitName, RateLimitSettings } from "./options.ts";
 
 /** The plugin, as far as it is used. */
 type RateLimitPlugin = FastifyPluginCallback<Record<string, unknown>> & {
@@ -54,13 +54,13 @@ export async function loadRateLimit(
 /** Events that are counted at most in the memory of a process, of each kind: with more, the oldest are forgotten. */
 const MOST_IN_MEMORY = 50_000;
 
-/** Makes the counters of the limits that are on. */
+/** Makes the counters; one of a limit that is off never refuses. */
 export async function openCounters(
   plugin: RateLimitPlugin,
   settings: RateLimitSettings,
   secret: string,
   log: Log,
-): Promise<Readonly<Partial<Record<LimitName, Counter>>>> {
+): Promise<Readonly<Record<LimitName, Counter>>> {
   const { redis, prefix } = settings;
   // So no address or name of a user is in Redis, and without the secret none can be guessed.
   const secretKey = new Uint8Array(hkdfSync("sha256", secret, "", "fastify-authjs rate limit", 32));
@@ -68,28 +68,31 @@ export async function openCounters(
   // An instance of Fastify that answers nothing: below one where the application has registered the plugin, it
   // makes no counters of its own, and one that has started takes no plugin. A configuration may come later.
   const host = Fastify();
-  const counters: Partial<Record<LimitName, Counter>> = {};
-  for (const name of LIMIT_NAMES) {
-    if (settings[name] === false) continue;
-    host.register(async (scope) => {
+  const open = async (name: LimitName): Promise<Counter> => {
+    const limit = settings[name];
+    if (limit === false) return () => Promise.resolve({ isExceeded: false, remaining: Infinity, ttlInSeconds: 0 });
+    let count: (request: object, options: object | undefined) => Promise<Count>;
+    await host.register(async (scope) => {
       await scope.register(plugin, {
-        ...settings[name],
+        ...limit,
         global: false,
         cache: MOST_IN_MEMORY,
         keyGenerator: ({ key }: { readonly key: string }) =>
           createHmac("sha256", secretKey).update(key).digest("base64url"),
         ...(commands && { redis: commands, nameSpace: `${prefix}${name}:` }),
       });
-      const { createRateLimit } = scope as unknown as {
-        createRateLimit(): (request: object, options: object | undefined) => Promise<Count>;
-      };
-      const count = createRateLimit();
-      // What it reads of a request. That of the client may have a `groupId`, of the application's own limits.
-      counters[name] = (key, options) => count({ key, routeOptions: {} }, options);
+      count = (scope as unknown as { createRateLimit(): typeof count }).createRateLimit();
     });
-  }
-  await host.ready();
-  return counters;
+    // What it reads of a request. That of the client may have a `groupId`, of the application's own limits.
+    return (key, options) => count({ key, routeOptions: {} }, options);
+  };
+  return {
+    address: await open("address"),
+    accountFromAddress: await open("accountFromAddress"),
+    account: await open("account"),
+    mail: await open("mail"),
+    token: await open("token"),
+  };
 }
 
 /** How long Redis may take for an answer, in milliseconds. */

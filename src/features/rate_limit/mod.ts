@@ -1,13 +1,65 @@
 /** Limits on attempts to sign in, counted by `@fastify/rate-limit`. */
-import type { Provider } from "@auth/core/providers";
 import { timeWarnings } from "../../config/mistakes.ts";
-import type { JsonSchema } from "../../errors.ts";
+import { isObject, optionsOf, required, type Rule, TEXT } from "../../config/rules.ts";
 import type { Feature } from "../../instance/feature.ts";
 import type { FastifyAuthConfig } from "../../types.ts";
-import type { RateLimitOptions } from "./options.ts";
-import type { RateLimits } from "./rate_limits.ts";
 import { later } from "../../utils/later.ts";
-import { LIMIT_NAMES, nameFields, rateLimitRule, rateLimitSettings } from "./settings.ts";
+import type { RateLimits } from "./limits.ts";
+import type { RateLimit, RateLimitOptions, RateLimitSettings } from "./options.ts";
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** docs/rate-limits.md says why. */
+const DEFAULTS = {
+  address: { max: 60, timeWindow: MINUTE_MS },
+  accountFromAddress: { max: 10, timeWindow: HOUR_MS },
+  account: { max: 100, timeWindow: 24 * HOUR_MS },
+  mail: { max: 5, timeWindow: HOUR_MS },
+  token: { max: 60, timeWindow: HOUR_MS },
+  concurrentPerAccount: 2,
+  concurrentPerAddress: 8,
+  prefix: "fastify-authjs:limit:",
+};
+
+const positive = (unit = ""): Rule => (value, name) =>
+  Number.isSafeInteger(value) && (value as number) > 0
+    ? undefined
+    : `\`${name}\` is ${JSON.stringify(value)}: write a whole number${unit} from 1 on.`;
+
+const LIMIT: Rule = (limit, name) => {
+  if (limit === false) return undefined;
+  if (!isObject(limit)) return `\`${name}\` must be \`{ max, timeWindow }\` or false.`;
+  const { max = null, timeWindow = null, ...others } = limit as Partial<RateLimit>;
+  const rules = { max: positive(), timeWindow: positive(" of milliseconds") };
+  return optionsOf(rules)({ max, timeWindow, ...others }, name);
+};
+
+const FUNCTION = required("a function", (value) => typeof value === "function");
+
+const RULES: Readonly<Record<keyof RateLimitOptions, Rule>> = {
+  address: LIMIT,
+  accountFromAddress: LIMIT,
+  account: LIMIT,
+  mail: LIMIT,
+  token: LIMIT,
+  concurrentPerAccount: positive(),
+  concurrentPerAddress: positive(),
+  accountName: FUNCTION,
+  redis: required(
+    "a client of `ioredis`, or a connected one of `redis`",
+    (client) => isObject(client) && ("call" in client || "sendCommand" in client),
+  ),
+  prefix: TEXT,
+  plugin: FUNCTION,
+};
+
+const rule: Rule = (value, name) => {
+  if (typeof value === "boolean") return undefined;
+  return isObject(value)
+    ? optionsOf(RULES)(value, name)
+    : `\`${name}\` is ${JSON.stringify(value)}: write true, false or an object.`;
+};
 
 /** Limits that go on for the next configuration of a tenant, if that counts the same. */
 interface Shared {
@@ -20,24 +72,24 @@ interface Shared {
 
 const SHARED = "rate_limit";
 
-const openLimits = later(async () => (await import("./rate_limits.ts")).openLimits);
+const openLimits = later(async () => (await import("./limits.ts")).openLimits);
 
 export const rateLimit: Feature = {
-  rules: { rateLimit: rateLimitRule },
+  rules: { rateLimit: rule },
   warnings: [
     ["FST_AUTHJS_WARN_OPTION", ({ config }) => {
-      const options = optionsIn(config);
+      const { address, accountFromAddress, account, mail, token } = optionsIn(config);
+      const limits = Object.entries({ address, accountFromAddress, account, mail, token });
       // Less than a second between attempts limits none.
-      return timeWarnings(
-        LIMIT_NAMES.map((name) => {
-          const { timeWindow } = options[name] || {};
-          return [`rateLimit.${name}.timeWindow`, timeWindow, 1000];
-        }),
-      );
+      return timeWarnings(limits.map(([name, limit]) => [
+        `rateLimit.${name}.timeWindow`,
+        limit ? limit.timeWindow : undefined,
+        1000,
+      ]));
     }],
     ["FST_AUTHJS_WARN_RATE_LIMIT", ({ config, core }) => {
       if (optionsIn(config).accountName !== undefined) return [];
-      const unnamed = [...nameFields(core.providers as Provider[])].filter(([, field]) => field === undefined);
+      const unnamed = [...nameFields(core.providers)].filter(([, field]) => field === undefined);
       return unnamed.map(([id]) =>
         `The provider "${id}" has no field for the user's name in \`credentials\`, so attempts on one account cannot ` +
         "be counted, only those from one address: name the field there, or set `rateLimit.accountName`."
@@ -45,12 +97,15 @@ export const rateLimit: Feature = {
     }],
   ],
   configure({ config, core, memory }) {
-    const settings = rateLimitSettings(optionsIn(config), core.providers as Provider[]);
-    const { redis } = settings;
-    let shared: Shared = {
-      settings: JSON.stringify([{ ...settings, redis: undefined }, core.secret]),
-      redis,
+    const fields = nameFields(core.providers);
+    const accountName: RateLimitSettings["accountName"] = (sent, provider) => {
+      const field = fields.get(provider);
+      return field === undefined ? undefined : String(sent[field] ?? "");
     };
+    const given = Object.entries(optionsIn(config)).filter(([, value]) => value !== undefined);
+    const settings: RateLimitSettings = { ...DEFAULTS, accountName, ...Object.fromEntries(given) };
+    const { redis } = settings;
+    let shared: Shared = { settings: JSON.stringify([{ ...settings, redis: undefined }, core.secret]), redis };
     const before = memory.get(SHARED) as Shared | undefined;
     if (before?.settings === shared.settings && before.redis === redis) shared = before;
     memory.set(SHARED, shared);
@@ -64,7 +119,20 @@ export const rateLimit: Feature = {
         const limits = await shared.limits;
         return limits === undefined ? await answer() : await limits.answer(context, answer, settings.accountName);
       },
-      refusals: { 429: TOO_MANY_REQUESTS },
+      refusals: {
+        429: {
+          type: "object",
+          description: "There were too many attempts.",
+          required: ["error"],
+          properties: {
+            error: { type: "string" },
+            code: { type: "string" },
+            message: { type: "string" },
+            statusCode: { type: "integer" },
+          },
+          headers: { "Retry-After": { type: "integer", description: "Seconds until the next attempt." } },
+        },
+      },
     };
   },
 };
@@ -73,12 +141,25 @@ function optionsIn({ rateLimit }: FastifyAuthConfig): RateLimitOptions {
   return typeof rateLimit === "object" ? rateLimit : {};
 }
 
-const TEXT = { type: "string" } as const;
+/** A provider of core, as far as it is about the fields of a form. */
+interface CredentialsShape {
+  readonly type?: string;
+  readonly id?: string;
+  readonly credentials?: Readonly<Record<string, { readonly type?: string }>>;
+  readonly options?: Pick<CredentialsShape, "id" | "credentials">;
+}
 
-const TOO_MANY_REQUESTS: JsonSchema = {
-  type: "object",
-  description: "There were too many attempts.",
-  required: ["error"],
-  properties: { error: TEXT, code: TEXT, message: TEXT, statusCode: { type: "integer" } },
-  headers: { "Retry-After": { type: "integer", description: "Seconds until the next attempt." } },
-};
+/** Types of inputs that name no user. */
+const OTHER_INPUTS: ReadonlySet<unknown> = new Set(["password", "hidden", "checkbox", "radio", "submit"]);
+
+/**
+ * The field with the user's name of each form with a password, by the id of the provider: the first one that
+ * users type and that is shown.
+ */
+function nameFields(providers: readonly unknown[]): ReadonlyMap<string, string | undefined> {
+  const forms = (providers as readonly CredentialsShape[]).filter(({ type }) => type === "credentials");
+  return new Map(forms.map(({ id = "", credentials = {}, options }) => {
+    const inputs = Object.entries(options?.credentials ?? credentials);
+    return [options?.id ?? id, inputs.find(([, { type }]) => !OTHER_INPUTS.has(type))?.[0]];
+  }));
+}

@@ -1,4 +1,3 @@
-/** The option of limits on attempts to sign in. */
 import type { IoRedisClient, NodeRedisClient } from "../../types/records.ts";
 
 /** The option of limits on attempts to sign in. */
@@ -93,3 +92,11 @@ export interface RateLimit {
   /** The time in milliseconds. It starts with the first one, and with the first one after it. */
   timeWindow: number;
 }
+
+/** The limits, each with counters of its own. */
+export type LimitName = "address" | "accountFromAddress" | "account" | "mail" | "token";
+
+/** The options with their defaults. */
+export type RateLimitSettings =
+  & Readonly<Required<Omit<RateLimitOptions, "redis" | "plugin">>>
+  & Readonly<Pick<RateLimitOptions, "redis" | "plugin">>;
