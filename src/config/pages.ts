@@ -3,7 +3,7 @@ import type { Provider } from "@auth/core/providers";
 import { invalidConfig } from "../errors.ts";
 import type { AssetOptions } from "../pages/assets.ts";
 import { readableOn } from "../pages/colour.ts";
-import { PagePolicy, sourceOf } from "../pages/policy.ts";
+import { pagePolicy, sourceOf } from "../pages/policy.ts";
 import type { Languages } from "../pages/language.ts";
 import type { FieldView, Look, Page, PageView, ProviderView } from "../pages/types.ts";
 import { factoryIdOf } from "../provider/settings.ts";
@@ -23,7 +23,7 @@ export interface PageSettings {
   /** Whether a page offers to add a passkey. */
   readonly passkeyOffer: boolean;
   /** What the pages may reach besides their own origin. */
-  readonly policy: PagePolicy;
+  readonly policy: ReturnType<typeof pagePolicy>;
   readonly render: (page: Page, view: PageView) => Promise<string>;
 }
 
@@ -73,7 +73,7 @@ export function pageSettings(
       const templates = new PageTemplates();
       return (page: Page, view: PageView) => templates.render(page, view);
     }),
-    policy: new PagePolicy({
+    policy: pagePolicy({
       forms: sources(summaries.flatMap(({ server }) => [server.issuer, server.authorization])),
       images: sources([logo, darkLogo, favicon, panel?.image, ...views.map(({ logo }) => logo)]),
       styles: sources([look.style]),

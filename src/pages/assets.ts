@@ -5,24 +5,20 @@ import { createHash } from "node:crypto";
 import { logoSprite } from "./logo_sprite.ts";
 import { PAGE_SCRIPT } from "./page_script.ts";
 import { STYLE } from "./style.css.ts";
-import type { AssetAddresses, AssetName } from "./types.ts";
 
-/** A file for browsers. */
-export interface Asset {
-  /** Its content type. */
-  readonly type: string;
-  readonly content: string;
-  /** Its name with the hash, as in `style-3f9a0c1b2d4e.css`. */
-  readonly file: string;
+/** What pages load. */
+type AssetName = "style.css" | "logos.svg" | "page.js" | "passkey.js";
+
+/** Where pages find the assets. */
+export interface AssetAddresses {
+  /** A path with a content hash; `undefined` for what this configuration does not need. */
+  readonly address: (name: AssetName) => string | undefined;
+  /** Whether `logos.svg` has this logo. */
+  readonly hasLogo: (brand: string) => boolean;
 }
 
 /** The assets of one configuration. */
-export interface Assets {
-  /** The addresses below a mount path. */
-  readonly below: (mountPath: string) => AssetAddresses;
-  /** The asset of a file name; also under the name of an older content. */
-  readonly find: (file: string) => Asset | undefined;
-}
+export type Assets = Awaited<ReturnType<typeof loadAssets>>;
 
 /** What decides which assets there are. */
 export interface AssetOptions {
@@ -35,31 +31,31 @@ export interface AssetOptions {
 }
 
 /** Makes the assets. Logos and the passkey script are only loaded if they are needed. */
-export async function loadAssets({ theme, logos, passkeys }: AssetOptions): Promise<Assets> {
+export async function loadAssets({ theme, logos, passkeys }: AssetOptions) {
   const { svg, css, ids } = await logoSprite(logos);
-  const assets = new Map<AssetName, Asset>();
-  const add = (name: AssetName, type: string, content: string) =>
-    assets.set(name, { type: `${type}; charset=utf-8`, content, file: hashedName(name, content) });
+  /** With the names that have a hash, as `style-3f9a0c1b2d4e.css`. */
+  const assets = new Map<AssetName, Record<"type" | "content" | "file", string>>();
+  const add = (name: AssetName, type: string, content: string) => {
+    const hash = createHash("sha256").update(content).digest("hex").slice(0, HASH_LENGTH);
+    assets.set(name, { type: `${type}; charset=utf-8`, content, file: name.replace(".", `-${hash}.`) });
+  };
   add("style.css", "text/css", STYLE + css + theme);
   add("page.js", "text/javascript", PAGE_SCRIPT);
   if (ids.size > 0) add("logos.svg", "image/svg+xml", svg);
   if (passkeys) add("passkey.js", "text/javascript", (await import("./passkey_script.ts")).PASSKEY_SCRIPT);
   return {
-    below: (mountPath) => ({
+    /** The addresses below a mount path. */
+    below: (mountPath: string): AssetAddresses => ({
       address(name) {
         const asset = assets.get(name);
         return asset && `${mountPath}/assets/${asset.file}`;
       },
       hasLogo: (brand) => ids.has(brand),
     }),
-    find: (file) => assets.get(file.replace(/-[0-9a-f]+(?=\.\w+$)/, "") as AssetName),
+    /** The asset of a file name; also under the name of an older content. */
+    find: (file: string) => assets.get(file.replace(/-[0-9a-f]+(?=\.\w+$)/, "") as AssetName),
   };
 }
 
 /** Characters of a hash, in hexadecimal: 48 bits tell every version of a file from the others. */
 const HASH_LENGTH = 12;
-
-function hashedName(name: AssetName, content: string): string {
-  const hash = createHash("sha256").update(content).digest("hex").slice(0, HASH_LENGTH);
-  return name.replace(".", `-${hash}.`);
-}

@@ -1,8 +1,8 @@
 /** The mail with a sign-in link. */
 import type { EmailMessage } from "../types.ts";
 import { BRAND, DARK, LIGHT, readableOn } from "./colour.ts";
-import { fragment } from "./form.ts";
 import type { Language } from "./language.ts";
+import { fragment } from "./parts.ts";
 import { fill } from "./texts/texts.ts";
 
 /** What the mail says. */
@@ -84,7 +84,7 @@ export function signInMail(
 <meta name="color-scheme" content="${scheme}">
 <meta name="supported-color-schemes" content="${scheme}">
 <title>${title}</title>
-<style>${colorScheme === "auto" && DARK_RULES}</style>
+<style>${colorScheme === "auto" ? DARK_RULES : null}</style>
 </head>
 <body class="page" style="margin:0;padding:0;background:${background}">
 <div style="display:none;max-height:0;overflow:hidden;mso-hide:all">${withoutLinks(hints[0]!)}${AFTER_PREVIEW}</div>

@@ -2,21 +2,29 @@
 import { html, type SafeHtml } from "@remix-run/html-template";
 import type { PagePanel } from "../types.ts";
 import { DARK, LIGHT } from "./colour.ts";
-import { addPasskeyPage } from "./add_passkey.ts";
-import { confirmPage } from "./confirm.ts";
-import { errorPage } from "./error.ts";
-import { languageMenu } from "./language_menu.ts";
-import { redirectPage } from "./redirect.ts";
-import { signedInPage } from "./signed_in.ts";
+import type { LanguageName } from "./language_choice.ts";
+import * as messages from "./messages.ts";
+import { attributes, drawing, fragment } from "./parts.ts";
 import { signInPage } from "./signin.ts";
-import { signedOutPage, signOutPage } from "./signout.ts";
 import { fill } from "./texts/texts.ts";
-import type { Look, Page, PageContent, PageView } from "./types.ts";
-import { verifyRequestPage } from "./verify_request.ts";
+import type { Look, Page, PageContent, PageOf, PageView } from "./types.ts";
+
+const PAGES: { readonly [Kind in Page["kind"]]: (page: PageOf<Kind>, view: PageView) => PageContent } = {
+  signIn: signInPage,
+  stepUp: signInPage,
+  addPasskey: messages.addPasskeyPage,
+  signedIn: messages.signedInPage,
+  signedOut: messages.signedOutPage,
+  signOut: messages.signOutPage,
+  verifyRequest: messages.verifyRequestPage,
+  confirm: messages.confirmPage,
+  redirect: messages.redirectPage,
+  error: messages.errorPage,
+};
 
 /** The HTML document of a page. */
 export function renderPage(page: Page, view: PageView): string {
-  const { title, main, head } = contentOf(page, view);
+  const { title, main, head } = PAGES[page.kind](page as never, view);
   const { language, look, assets } = view;
   return String(html`
     <!doctype html>
@@ -34,7 +42,7 @@ export function renderPage(page: Page, view: PageView): string {
     ${head}
       </head>
       <body data-page="${page.kind}">
-    ${look.panel && page.kind === "signIn" && panelOf(look.panel, view)}
+    ${look.panel && page.kind === "signIn" ? panelOf(look.panel, view) : null}
         <main class="card">
     ${logoOf(look)}
     ${main}
@@ -81,26 +89,20 @@ function footerOf({ menuQuery }: Page, view: PageView): SafeHtml | null {
   }${menu}</footer>`;
 }
 
-function contentOf(page: Page, view: PageView): PageContent {
-  switch (page.kind) {
-    case "signIn":
-    case "stepUp":
-      return signInPage(page, view);
-    case "addPasskey":
-      return addPasskeyPage(page, view);
-    case "signedIn":
-      return signedInPage(page, view);
-    case "signedOut":
-      return signedOutPage(page, view);
-    case "signOut":
-      return signOutPage(page, view);
-    case "verifyRequest":
-      return verifyRequestPage(page, view);
-    case "confirm":
-      return confirmPage(page, view);
-    case "redirect":
-      return redirectPage(page, view);
-    case "error":
-      return errorPage(page, view);
-  }
+/** The language of the page, and links to it in the others. Without a script, browsers open the menu. */
+function languageMenu(query: string, { language: { tag, texts }, languages = [] }: PageView): SafeHtml {
+  const shown = languages.find((each) => each.tag === tag)?.name ?? tag;
+  const link = (each: LanguageName) =>
+    attributes({
+      href: `${query}lang=${each.tag}`,
+      lang: each.tag,
+      hreflang: each.tag,
+      "aria-current": each.tag === tag && "true",
+    });
+  return html`
+    <nav class="languages" aria-label="${texts["language.title"]}">
+      <button type="button" popovertarget="languages">${drawing("language", 16)}${shown}</button>
+      <ul id="languages" popover>${languages.map((each) => fragment`<li><a${link(each)}>${each.name}</a></li>`)}</ul>
+    </nav>
+  `;
 }

@@ -1,42 +1,18 @@
 /** The Content-Security-Policy of the pages. */
-import type { Nonce } from "./types.ts";
-
-/** What a page may reach besides the application's own origin. */
-export interface PolicySources {
-  /** Where its forms may lead, redirects included. */
-  readonly forms: readonly string[];
-  /** Where its images come from. */
-  readonly images: readonly string[];
-  /** Where its stylesheets come from. */
-  readonly styles: readonly string[];
-}
+import type { PageView } from "./types.ts";
 
 /**
- * The `Content-Security-Policy` of the pages. Nothing is loaded from another origin, unless the application
- * configured it.
+ * Makes the policy of a configuration: what pages may reach besides the application's own origin. Forms may lead to
+ * these, redirects included.
  */
-export class PagePolicy {
-  readonly #forms: readonly string[];
-  readonly #images: string;
-  readonly #styles: string;
-
-  constructor({ forms, images, styles }: PolicySources) {
-    this.#forms = [...new Set(["'self'", ...forms])];
-    this.#images = [...new Set(["'self'", ...images])].join(" ");
-    this.#styles = [...new Set(styles)].map((source) => ` ${source}`).join("");
-  }
-
-  /**
-   * The value of the header.
-   *
-   * @param form Where the forms of this page may lead besides, redirects included.
-   */
-  header({ script, style }: Nonce, form: string | undefined): string {
-    const forms = form === undefined || this.#forms.includes(form) ? this.#forms : [...this.#forms, form];
+export function pagePolicy({ forms, images, styles }: Record<"forms" | "images" | "styles", readonly string[]>) {
+  /** @param form Where the forms of this page may lead besides. */
+  return ({ script, style }: PageView["nonce"], form: string | undefined): string => {
+    const targets = new Set(["'self'", ...forms, ...form === undefined ? [] : [form]]);
     return "default-src 'none'; base-uri 'none'; connect-src 'self'; " +
-      `form-action ${forms.join(" ")}; frame-ancestors 'none'; img-src ${this.#images}; ` +
-      `script-src 'nonce-${script}'; style-src 'self' 'nonce-${style}'${this.#styles}`;
-  }
+      `form-action ${[...targets].join(" ")}; frame-ancestors 'none'; img-src ${["'self'", ...images].join(" ")}; ` +
+      `script-src 'nonce-${script}'; style-src ${["'self'", `'nonce-${style}'`, ...styles].join(" ")}`;
+  };
 }
 
 /**

@@ -1,13 +1,12 @@
 /** The sign-in page. */
 import { html, type SafeHtml } from "@remix-run/html-template";
-import { attributes, fragment, hiddenFields } from "./form.ts";
 import { signInLabel } from "./labels.ts";
 import { providerLogo } from "./logo.ts";
 import type { PageError } from "./page_error.ts";
+import { attributes, fragment, hiddenFields, postForm, submitButton, waitText } from "./parts.ts";
 import { fieldsOf, type SignInForm, toSignInForms } from "./signin_fields.ts";
 import { fill } from "./texts/texts.ts";
 import type { PageContent, PageView, ProviderView, SignInPage } from "./types.ts";
-import { waitNotice } from "./wait.ts";
 
 /** What is no failure. */
 const NOTICES: ReadonlySet<PageError | undefined> = new Set(["SessionRequired"]);
@@ -55,7 +54,10 @@ function failedForm({ error, failed, providers }: SignInPage): string | undefine
 function noticeOf(error: PageError, page: SignInPage, { language }: PageView): SafeHtml {
   const text = language.texts[`error.${error}.text`];
   if (NOTICES.has(error)) return html`<p class="notice">${text}</p>`;
-  if (page.when !== undefined) return waitNotice(page, language.texts);
+  if (page.when !== undefined) {
+    const title = language.texts["error.TooManyRequests.title"];
+    return html`<p class="alert" role="alert"><strong>${title}</strong><br>${waitText(page, language.texts)}</p>`;
+  }
   return html`<p class="alert" role="alert">${text}</p>`;
 }
 
@@ -101,13 +103,9 @@ function methods(page: SignInPage, failure: Failure, view: PageView): SafeHtml {
 function rememberMe(form: string, { kind, rememberMe }: SignInPage, { look, language }: PageView) {
   if (kind !== "signIn" || !look.rememberMe) return null;
   const id = `${form}-remember-me`;
-  const checked = rememberMe === "false" ? undefined : true as const;
-  const attributesOfInput = { type: "checkbox", id, name: "rememberMe", value: "true", checked };
-  return html`
-    <div class="field check">
-      <input${attributes(attributesOfInput)}><label for="${id}">${language
-        .texts["signIn.rememberMe"]}</label></div>
-  `;
+  const input = { type: "checkbox", id, name: "rememberMe", value: "true", checked: rememberMe !== "false" };
+  const label = fragment`<label for="${id}">${language.texts["signIn.rememberMe"]}</label>`;
+  return fragment`<div class="field check"><input${attributes(input)}>${label}</div>`;
 }
 
 /** Whether a provider needs nothing but a click. */
@@ -136,25 +134,38 @@ function signInForm(
   const { provider, mail } = form;
   const { id, brand, type } = provider;
   const { csrfToken, callbackUrl } = page;
-  const waits = failed === id && page.when !== undefined;
   const choice = isButton(provider) ? null : rememberMe(id, page, view);
-  const attributesOfForm = {
-    method: "post",
-    action: addressOf(provider, view, page.authorization),
-    "data-brand": brand,
-    ...(type === "webauthn" && passkeyAttributes(form, view)),
+  const { texts } = view.language;
+  const label = (of: ProviderView) => {
+    const last = of.id === page.lastUsed ? html`<small class="last-used">${texts["signIn.lastUsed"]}</small>` : null;
+    return fragment`<span>${signInLabel(of, texts)}</span>${last}`;
   };
+  const mark = isButton(provider) && !main ? providerLogo(provider, view) : null;
   const content = [
-    ...hiddenFields({ csrfToken, callbackUrl, asked: page.asked }),
     ...fieldsOf(form, page, { failed, notice }, view),
     ...(choice ? [...hiddenFields({ rememberMe: "false" }), choice] : []),
-    submitButton(provider, { main, waits, last: lastUsedMark(id, page, view) }, view),
-    provider.registers && page.kind === "signIn" ? registerButton(view) : null,
-    mail && mailButton(mail, lastUsedMark(mail.id, page, view), view),
+    submitButton(fragment`${mark}${label(provider)}`, {
+      primary: main,
+      // The script enables it, or disables it for that long.
+      disabled: type === "webauthn",
+      "data-waits": failed === id && page.when !== undefined,
+    }),
+    // Registers a passkey for a new user. The script enables it.
+    provider.registers && page.kind === "signIn"
+      ? submitButton(fragment`<span>${texts["passkey.register"]}</span>`, REGISTER)
+      : null,
+    // Has a link mailed to the address of a form that asks for a password, too.
+    mail && submitButton(label(mail), { formaction: addressOf(mail, view), formnovalidate: true }),
     type === "webauthn" ? passkeyStatus(view) : null,
   ];
-  return fragment`<form${attributes(attributesOfForm)}>${content}</form>`;
+  const hidden = { csrfToken, callbackUrl, asked: page.asked };
+  return postForm(addressOf(provider, view, page.authorization), hidden, content, {
+    "data-brand": brand,
+    ...(type === "webauthn" && passkeyAttributes(form, view)),
+  });
 }
+
+const REGISTER = { name: "action", value: "register", disabled: true };
 
 /** Passwords and authenticators' responses go to the callback. */
 function addressOf({ id, type }: ProviderView, { mountPath }: PageView, authorization?: string): string {
@@ -163,53 +174,12 @@ function addressOf({ id, type }: ProviderView, { mountPath }: PageView, authoriz
   return `${mountPath}/${action}/${id}${query}`;
 }
 
-function submitButton(
-  provider: ProviderView,
-  { main, waits, last }: { main: boolean; waits: boolean; last: SafeHtml | null },
-  view: PageView,
-): SafeHtml {
-  const button = {
-    class: main ? "button primary" : "button",
-    type: "submit",
-    // Its script enables it.
-    disabled: provider.type === "webauthn" ? true as const : undefined,
-    // The script disables it for that long.
-    "data-waits": waits ? true as const : undefined,
-  };
-  const label = signInLabel(provider, view.language.texts);
-  const mark = isButton(provider) && !main ? providerLogo(provider, view) : null;
-  return fragment`<button${attributes(button)}>${mark}<span>${label}</span>${last}</button>`;
-}
-
-function lastUsedMark(id: string, { lastUsed }: SignInPage, { language }: PageView): SafeHtml | null {
-  return id === lastUsed ? html`<small class="last-used">${language.texts["signIn.lastUsed"]}</small>` : null;
-}
-
-/** Has a link mailed to the address of a form that asks for a password, too. */
-function mailButton(mail: ProviderView, last: SafeHtml | null, view: PageView): SafeHtml {
-  const button = {
-    class: "button",
-    type: "submit",
-    formaction: addressOf(mail, view),
-    formnovalidate: true as const,
-  };
-  return fragment`<button${attributes(button)}><span>${signInLabel(mail, view.language.texts)}</span>${last}</button>`;
-}
-
-/** Registers a passkey for a new user. Its script enables it. */
-function registerButton({ language }: PageView): SafeHtml {
-  return html`
-    <button class="button" type="submit" name="action" value="register" disabled><span>${language
-      .texts["passkey.register"]}</span></button>
-  `;
-}
-
 /** What the script needs to know of a passkey form. */
 export function passkeyAttributes({ provider, sharedField }: SignInForm, { mountPath, language }: PageView) {
   const { texts } = language;
   return {
     "data-passkey": `${mountPath}/webauthn-options/${provider.id}`,
-    "data-conditional": provider.conditional ? true as const : undefined,
+    "data-conditional": provider.conditional,
     "data-identifier": sharedField,
     "data-waiting": texts["passkey.waiting"],
     "data-cancelled": texts["passkey.cancelled"],
@@ -231,6 +201,6 @@ export function passkeyScript(
   { assets, nonce }: PageView,
 ): SafeHtml | undefined {
   if (!providers.some(({ type }) => type === "webauthn")) return undefined;
-  const script = { src: assets.address("passkey.js"), nonce: nonce.script, defer: true as const };
+  const script = { src: assets.address("passkey.js"), nonce: nonce.script, defer: true };
   return fragment`<script${attributes(script)}></script>`;
 }

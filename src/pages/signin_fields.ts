@@ -1,7 +1,7 @@
 /** The forms of the sign-in page, and their fields. */
 import { html, type SafeHtml } from "@remix-run/html-template";
-import { labelledField } from "./form.ts";
 import { fieldLabel, isAddress, isIdentifier } from "./labels.ts";
+import { labelledField } from "./parts.ts";
 import type { FieldView, PageView, ProviderView, SignInPage } from "./types.ts";
 
 /** A form of the page. */

@@ -3,35 +3,46 @@ import type { SafeHtml } from "@remix-run/html-template";
 import type { Language } from "./language.ts";
 import type { LanguageName } from "./language_choice.ts";
 import type { PageLinks, PagePanel } from "../types.ts";
+import type { AssetAddresses } from "./assets.ts";
 import type { CodeError, PageError } from "./page_error.ts";
 
 /** A page, by its `kind`, with what is on it. */
 export type Page =
   & (
     | SignInPage
-    | AddPasskeyPage
-    | SignedInPage
-    | SignedOutPage
-    | SignOutPage
+    | ErrorPage
+    /** Offers to add a passkey. */
+    | { readonly kind: "addPasskey"; readonly provider: ProviderView } & Flow
+    /** For a user who is signed in already. `returnUrl` is where a sign-out leads. */
+    | { readonly kind: "signedIn"; readonly returnUrl: string; readonly name: string | undefined } & Flow
+    /** Asks whether to sign out. `callbackUrl` is where a user goes who stays. */
+    | { readonly kind: "signOut"; readonly returnUrl: string } & Flow
+    | { readonly kind: "signedOut" }
     | VerifyRequestPage
     | ConfirmPage
-    | RedirectPage
-    | ErrorPage
+    /** Takes the browser on from a form of ours, to a provider by its name, or to a host. */
+    | { readonly kind: "redirect"; readonly url: string; readonly to: string }
   )
   & {
     /** What an address of the language menu has before `lang`; without it there is none. */
     readonly menuQuery?: string | undefined;
   };
 
+export type PageOf<Kind extends Page["kind"]> = Extract<Page, { kind: Kind }>;
+
+/** What forms send. */
+interface Flow {
+  /** `undefined` if CSRF tokens are switched off. */
+  readonly csrfToken: string | undefined;
+  /** Where the browser goes afterwards. */
+  readonly callbackUrl: string | undefined;
+}
+
 /** The sign-in page. */
-export interface SignInPage extends Wait {
+export interface SignInPage extends Wait, Flow {
   /** On "stepUp" a user who is signed in does so again. */
   readonly kind: "signIn" | "stepUp";
   readonly providers: readonly ProviderView[];
-  /** `undefined` if CSRF tokens are switched off. */
-  readonly csrfToken: string | undefined;
-  /** Where the browser goes after the sign-in. */
-  readonly callbackUrl: string | undefined;
   /** Why a sign-in failed. */
   readonly error?: PageError | undefined;
   /** The name of the user who signs in again. */
@@ -89,42 +100,8 @@ export interface FieldView {
   readonly attributes: Readonly<Record<string, string | true>>;
 }
 
-/** The page that offers to add a passkey. */
-export interface AddPasskeyPage {
-  readonly kind: "addPasskey";
-  /** The provider for passkeys. */
-  readonly provider: ProviderView;
-  readonly csrfToken: string | undefined;
-  readonly callbackUrl: string | undefined;
-}
-
-/** The page for a user who is signed in already. */
-export interface SignedInPage {
-  readonly kind: "signedIn";
-  readonly csrfToken: string | undefined;
-  readonly callbackUrl: string | undefined;
-  /** Where a sign-out leads. */
-  readonly returnUrl: string;
-  readonly name: string | undefined;
-}
-
-/** The page that asks whether to sign out. */
-export interface SignOutPage {
-  readonly kind: "signOut";
-  readonly csrfToken: string | undefined;
-  /** Where a user goes who stays. */
-  readonly callbackUrl: string | undefined;
-  /** Where the sign-out leads. */
-  readonly returnUrl: string;
-}
-
-/** The page that says that the user has signed out. */
-export interface SignedOutPage {
-  readonly kind: "signedOut";
-}
-
-/** The page that says that a sign-in link was mailed. */
-export interface VerifyRequestPage {
+/** Says that a sign-in link was mailed. */
+interface VerifyRequestPage {
   readonly kind: "verifyRequest";
   /** Where the code of the mail is posted to, a path; `undefined` if this browser cannot use one. */
   readonly action?: string | undefined;
@@ -133,12 +110,11 @@ export interface VerifyRequestPage {
   readonly error?: CodeError | undefined;
 }
 
-/** The page that a mailed sign-in link opens: only its form signs in. */
-export interface ConfirmPage {
+/** What a mailed sign-in link opens: only its form signs in. */
+interface ConfirmPage {
   readonly kind: "confirm";
-  /** The address that the form is posted to, a path. */
+  /** Where the form is posted to, a path. */
   readonly action: string;
-  /** The hidden fields of the form. */
   readonly fields: Readonly<Record<string, string>>;
   /** The address that the link was mailed to. */
   readonly email?: string | undefined;
@@ -148,16 +124,8 @@ export interface ConfirmPage {
   readonly callbackUrl?: string | undefined;
 }
 
-/** The page that takes the browser on from a form of ours, such as to a provider. */
-export interface RedirectPage {
-  readonly kind: "redirect";
-  readonly url: string;
-  /** What is at the URL: a provider's name or a host. */
-  readonly to: string;
-}
-
 /** The error page. */
-export interface ErrorPage extends Wait {
+interface ErrorPage extends Wait {
   readonly kind: "error";
   readonly error: PageError;
   /** Where a link leads to go on. */
@@ -179,31 +147,13 @@ export interface PageView {
   /** The languages of the menu. */
   readonly languages?: readonly LanguageName[];
   /** The nonces of the `Content-Security-Policy` header. */
-  readonly nonce: Nonce;
+  readonly nonce: Readonly<Record<"script" | "style", string>>;
   /** The mount path, percent-encoded, without a trailing slash. */
   readonly mountPath: string;
   /** The host that users see, with its port. */
   readonly site: string;
-  /** The look of the pages. */
   readonly look: Look;
   readonly assets: AssetAddresses;
-}
-
-/** Allows inline elements. */
-export interface Nonce {
-  readonly script: string;
-  readonly style: string;
-}
-
-/** What pages load. */
-export type AssetName = "style.css" | "logos.svg" | "page.js" | "passkey.js";
-
-/** Where pages find the assets. */
-export interface AssetAddresses {
-  /** A path with a content hash; `undefined` for what this configuration does not need. */
-  readonly address: (name: AssetName) => string | undefined;
-  /** Whether `logos.svg` has this logo. */
-  readonly hasLogo: (brand: string) => boolean;
 }
 
 /** What the application chose for all pages. */

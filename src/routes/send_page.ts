@@ -8,7 +8,7 @@ import { onHeaders } from "../http/reply_headers.ts";
 import type { Language } from "../pages/language.ts";
 import { LANGUAGE_COOKIE } from "../pages/language_choice.ts";
 import { sourceOf } from "../pages/policy.ts";
-import type { Nonce, Page, Wait } from "../pages/types.ts";
+import type { Page, PageView, Wait } from "../pages/types.ts";
 
 /** Where a page is shown. */
 type PagePlace = Pick<RequestContext, "auth" | "mountPath" | "origin">;
@@ -21,7 +21,7 @@ export async function preparePage(reply: FastifyReply, page: Page, place: PagePl
   const language = await languages.choose(reply.request);
   if (language.asked !== undefined) keepLanguage(reply, language, place);
   // Browsers apply `form-action` to redirects, too, and a sign-in ends with one to the callback URL.
-  const header = policy.header(nonce, "callbackUrl" in page ? sourceOf(page.callbackUrl) : undefined);
+  const header = policy(nonce, "callbackUrl" in page ? sourceOf(page.callbackUrl) : undefined);
   // Helmet sets one for all pages of the application, too.
   reply.header("content-security-policy", header);
   onHeaders(reply.raw, () => reply.raw.setHeader("content-security-policy", header));
@@ -61,9 +61,11 @@ function keepLanguage(reply: FastifyReply, { tag, asked }: Language, { mountPath
 }
 
 /** The nonces that `@fastify/helmet` made for the reply (`enableCSPNonces`), else new ones. */
-function nonceOf(reply: FastifyReply): Nonce {
-  const { cspNonce } = reply as { cspNonce?: Partial<Nonce> | null };
-  if (typeof cspNonce?.script === "string" && typeof cspNonce.style === "string") return cspNonce as Nonce;
+function nonceOf(reply: FastifyReply): PageView["nonce"] {
+  const { cspNonce } = reply as { cspNonce?: Partial<PageView["nonce"]> | null };
+  if (typeof cspNonce?.script === "string" && typeof cspNonce.style === "string") {
+    return cspNonce as PageView["nonce"];
+  }
   const nonce = randomBytes(16).toString("base64url");
   return { script: nonce, style: nonce };
 }
