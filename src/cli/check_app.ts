@@ -6,13 +6,9 @@ import { mountedIn } from "../instance/mount.ts";
 import { discoveryRedirect } from "../provider/discovery.ts";
 import { discoveryUrl, isDiscovered, type ProviderSummary } from "../provider/summary.ts";
 import { variableOf } from "../provider/settings.ts";
-import { about, type Finding, isLoopback, NO_PROVIDER, reasonOf } from "./findings.ts";
+import { error, type Finding, isLoopback, NO_PROVIDER, ok, reasonOf, warning } from "./findings.ts";
 import { loadApp } from "./load_app.ts";
 import { newVisitor, type Visit } from "./visitor.ts";
-
-const database = about("database");
-const mount = about("mount");
-const provider = about("provider");
 
 /**
  * Checks an application.
@@ -34,7 +30,7 @@ export async function checkApp(
     const reports = mounts.map(({ mountPath, auth, paths }) =>
       reportOf(auth, auth === undefined ? mountPath : paths.get(auth)!.mount)
     );
-    if (reports.length === 0) return { findings: [mount.error(NOT_MOUNTED)], text: "" };
+    if (reports.length === 0) return { findings: [error("mount", NOT_MOUNTED)], text: "" };
     const findings = await Promise.all(reports.map((report) => checkReport(report, offline, timeout)));
     const own = await Promise.all(mounts.map(({ auth }) => auth ? checkInstance(auth) : []));
     return { findings: [...findings, ...own].flat(), text: reports.map(({ table }) => table).join("\n\n") };
@@ -52,13 +48,13 @@ async function checkReport(
   timeout = 10_000,
 ): Promise<Finding[]> {
   const starts = `FastifyAuth is mounted at ${path}, and the application starts.`;
-  if (providers === undefined) return [mount.ok(`${starts} ${PER_REQUEST}`)];
+  if (providers === undefined) return [ok("mount", `${starts} ${PER_REQUEST}`)];
   const documents = offline ? [] : providers.map((provider) => checkDiscovery(provider, timeout));
   return [
-    mount.ok(starts),
-    ...warnings.map(({ code, message }) => ({ ...about("setting").warning(message), code })),
+    ok("mount", starts),
+    ...warnings.map(({ code, message }) => ({ ...warning("setting", message), code })),
     ...(await Promise.all(documents)).flat(),
-    ...providers.length === 0 ? [provider.warning(NO_PROVIDER)] : [],
+    ...providers.length === 0 ? [warning("provider", NO_PROVIDER)] : [],
   ];
 }
 
@@ -67,7 +63,7 @@ async function checkInstance(auth: AuthInstance): Promise<Finding[]> {
   const { origin, core: { adapter }, providers } = auth.config;
   const { protocol = "", hostname = "" } = origin === undefined ? {} : new URL(origin.href);
   const isOpen = process.env.NODE_ENV === "production" && protocol === "http:" && !isLoopback(hostname);
-  const address = isOpen ? [about("origin").error(`${origin!.href} ${NO_TLS}`)] : [];
+  const address = isOpen ? [error("origin", `${origin!.href} ${NO_TLS}`)] : [];
   if (!adapter) return address;
   const types = [...providers.values()].map(({ type }) => type);
   const probes: Record<string, (() => unknown) | false | undefined> = {
@@ -84,11 +80,11 @@ async function checkInstance(auth: AuthInstance): Promise<Finding[]> {
       if (probe) await probe();
       return [];
     } catch (cause) {
-      return [database.error(`${name}() of the adapter fails: ${reasonOf(cause)}. ${TABLES}`)];
+      return [error("database", `${name}() of the adapter fails: ${reasonOf(cause)}. ${TABLES}`)];
     }
   });
   const failed = (await Promise.all(findings)).flat();
-  return [...address, ...failed.length > 0 ? failed : [database.ok(READ)]];
+  return [...address, ...failed.length > 0 ? failed : [ok("database", READ)]];
 }
 
 const NO_TLS = "has no TLS, so cookies are sent in clear: set AUTH_URL (or `origin`) to the https address.";
@@ -114,18 +110,18 @@ async function checkDiscovery(
     // The sign-in follows one redirect, too.
     const target = discoveryRedirect(reply, new URL(url));
     const { status, json } = target === undefined ? reply : await visit(target.href);
-    if (status !== 200) return [provider.error(`${what} is answered with ${status}. ${hint}`)];
+    if (status !== 200) return [error("provider", `${what} is answered with ${status}. ${hint}`)];
     const { issuer: found } = Object(json) as { issuer?: unknown };
-    if (typeof found !== "string") return [provider.error(`${what} names no issuer. ${hint}`)];
+    if (typeof found !== "string") return [error("provider", `${what} names no issuer. ${hint}`)];
     // Providers of many tenants have a placeholder, as `{tenantid}`.
     const isSame = found.includes("{") || found.replace(/\/$/, "") === issuer.replace(/\/$/, "");
     const keys = await checkKeys(id, json, visit);
-    return isSame ? [provider.ok(`"${id}" has its discovery document at ${url}.`), ...keys] : [
+    return isSame ? [ok("provider", `"${id}" has its discovery document at ${url}.`), ...keys] : [
       ...keys,
-      provider.warning(`${what} is that of the issuer ${found}. Set \`issuer\` (or ${variable}) to it.`),
+      warning("provider", `${what} is that of the issuer ${found}. Set \`issuer\` (or ${variable}) to it.`),
     ];
   } catch (cause) {
-    return [provider.error(`${what} cannot be had: ${reasonOf(cause)}. ${hint}`)];
+    return [error("provider", `${what} cannot be had: ${reasonOf(cause)}. ${hint}`)];
   }
 }
 
@@ -138,10 +134,10 @@ async function checkKeys(id: string, document: unknown, visit: Visit): Promise<F
     const { status, json } = await visit(url);
     const { keys } = Object(json) as { keys?: unknown };
     if (status === 200 && Array.isArray(keys) && keys.length > 0) return [];
-    return [provider.error(`${what} are answered with ${status}${status === 200 ? " and no key" : ""}.`)];
+    return [error("provider", `${what} are answered with ${status}${status === 200 ? " and no key" : ""}.`)];
   } catch (cause) {
     return [
-      provider.error(`${what} cannot be had: ${reasonOf(cause)}. Check that this machine can reach them.`),
+      error("provider", `${what} cannot be had: ${reasonOf(cause)}. Check that this machine can reach them.`),
     ];
   }
 }
@@ -150,9 +146,9 @@ async function checkKeys(id: string, document: unknown, visit: Visit): Promise<F
 function explain(failure: unknown): Finding {
   const text = failure instanceof Error ? failure.message : String(failure);
   const { code } = Object(failure) as { code?: unknown };
-  if (typeof code !== "string") return about("start").error(`The application does not start: ${text}`);
+  if (typeof code !== "string") return error("start", `The application does not start: ${text}`);
   const loader = code === "ERR_UNKNOWN_FILE_EXTENSION" ? NEEDS_LOADER : "";
-  return { ...about("start").error(`${code}: ${text}${loader}`), code };
+  return { ...error("start", `${code}: ${text}${loader}`), code };
 }
 
 const NEEDS_LOADER = ". Node loads TypeScript from 22.18 on. Before that it needs a loader: " +

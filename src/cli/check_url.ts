@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import type { SetCookie } from "cookie";
 import { variableOf } from "../provider/settings.ts";
-import { about, type Finding, isLoopback, NO_PROVIDER, reasonOf } from "./findings.ts";
+import { error, type Finding, isLoopback, NO_PROVIDER, ok, reasonOf, warning } from "./findings.ts";
 import { explainNoList } from "./unreached.ts";
 import { newVisitor, type Reply, type Visit } from "./visitor.ts";
 
@@ -13,31 +13,8 @@ interface ServedProvider {
   readonly callbackUrl: string;
 }
 
-interface Deployment {
-  /** As users see it. */
-  readonly origin: string;
-  readonly isTls: boolean;
-  readonly base: string;
-  readonly providers: readonly ServedProvider[];
-  readonly visit: Visit;
-  /** A visitor without cookies. */
-  readonly another: () => Visit;
-  /** One without the password of HTTP, for addresses without TLS. */
-  readonly withoutPassword: Visit;
-  readonly offline: boolean;
-  readonly timeout: number;
-}
-
+type Deployment = Awaited<ReturnType<typeof deploymentAt>>;
 type Findings = AsyncGenerator<Finding, void>;
-
-const cache = about("cache");
-const cookies = about("cookies");
-const callback = about("callback");
-const headers = about("headers");
-const reach = about("reach");
-const session = about("session");
-const signIn = about("sign-in");
-const tls = about("tls");
 
 const IN_LOG = "the reason is in the log of the application";
 
@@ -50,44 +27,42 @@ const IN_LOG = "the reason is in the log of the application";
  * @param timeout How long a request may take, in milliseconds.
  */
 export async function checkUrl(address: URL, offline = false, timeout = 10_000): Promise<Finding[]> {
-  const { origin, username, password } = address;
-  const base = `${origin}${address.pathname.replace(/\/+$/, "") || "/auth"}`;
-  const user = username || password ? `${decodeURIComponent(username)}:${decodeURIComponent(password)}` : "";
-  const authorization = user && `Basic ${Buffer.from(user).toString("base64")}`;
-  const another = () => newVisitor(timeout, authorization);
-  const visit = another();
-  const listed = await visit(`${base}/providers`).catch((cause: Error) => cause);
-  if (listed instanceof Error) {
-    return [reach.error(`${base}/providers cannot be reached: ${reasonOf(listed)}.`)];
-  }
-  const providers = providersOf(listed);
-  if (providers === undefined) {
-    return [reach.error(`${base}/providers ${explainNoList(listed, base, user !== "")}`)];
-  }
-  const isTls = origin.startsWith("https:");
-  const withoutPassword = newVisitor(timeout);
-  const deployment = { origin, isTls, base, providers, visit, another, withoutPassword, offline, timeout };
-  const findings: Finding[] = [reach.ok(`${base} has the auth routes.`)];
-  for (const check of CHECKS) {
+  const deployment = await deploymentAt(address, offline, timeout);
+  const { base, failure } = deployment;
+  if (failure !== undefined) return [error("reach", `${base}/providers ${failure}`)];
+  const findings: Finding[] = [ok("reach", `${base} has the auth routes.`)];
+  for (
+    const check of [checkTls, checkOrigin, checkForwarded, checkCookies, checkSession, checkHeaders, checkSignIns]
+  ) {
     try {
       for await (const finding of check(deployment)) findings.push(finding);
     } catch (cause) {
-      findings.push(reach.error(`A request failed: ${reasonOf(cause)}.`));
+      findings.push(error("reach", `A request failed: ${reasonOf(cause)}.`));
     }
   }
   // Each sign-in may show the same mistake.
   return [...new Map(findings.map((finding) => [finding.message, finding])).values()];
 }
 
-const CHECKS: readonly ((deployment: Deployment) => Findings)[] = [
-  checkTls,
-  checkOrigin,
-  checkForwarded,
-  checkCookies,
-  checkSession,
-  checkHeaders,
-  checkSignIns,
-];
+async function deploymentAt({ origin, username, password, pathname }: URL, offline: boolean, timeout: number) {
+  const base = `${origin}${pathname.replace(/\/+$/, "") || "/auth"}`;
+  const user = username || password ? `${decodeURIComponent(username)}:${decodeURIComponent(password)}` : "";
+  const authorization = user && `Basic ${Buffer.from(user).toString("base64")}`;
+  /** A visitor without cookies. */
+  const another = () => newVisitor(timeout, authorization);
+  const visit = another();
+  let providers: ServedProvider[] | undefined;
+  let failure: string | undefined;
+  try {
+    const listed = await visit(`${base}/providers`);
+    providers = providersOf(listed);
+    if (providers === undefined) failure = explainNoList(listed, base, user !== "");
+  } catch (cause) {
+    failure = `cannot be reached: ${reasonOf(cause)}.`;
+  }
+  const isTls = origin.startsWith("https:");
+  return { origin, isTls, base, providers: providers ?? [], failure, visit, another, offline, timeout };
+}
 
 function providersOf({ status, json }: Reply): ServedProvider[] | undefined {
   if (status !== 200 || typeof json !== "object" || json === null || Array.isArray(json)) return undefined;
@@ -99,36 +74,36 @@ function providersOf({ status, json }: Reply): ServedProvider[] | undefined {
 
 const isOAuth = ({ type }: ServedProvider) => type === "oauth" || type === "oidc";
 
-async function* checkTls({ origin, isTls, base, visit, withoutPassword }: Deployment): Findings {
+async function* checkTls({ origin, isTls, base, visit, timeout }: Deployment): Findings {
   const { hostname, port } = new URL(origin);
   if (!isTls) {
-    if (isLoopback(hostname)) yield tls.ok(`${origin} is on this machine, where no TLS is needed.`);
-    else yield tls.error(`${origin} has no TLS, so attackers on the way can take sessions over: use https.`);
+    if (isLoopback(hostname)) yield ok("tls", `${origin} is on this machine, where no TLS is needed.`);
+    else yield error("tls", `${origin} has no TLS, so attackers on the way can take sessions over: use https.`);
     return;
   }
   const { headers } = await visit(`${base}/session`);
   yield /max-age="?0*[1-9]/i.test(headers.get("strict-transport-security") ?? "")
-    ? tls.ok("Browsers are told to use https only (Strict-Transport-Security).")
-    : tls.warning("There is no Strict-Transport-Security header: have the proxy or @fastify/helmet send it.");
+    ? ok("tls", "Browsers are told to use https only (Strict-Transport-Security).")
+    : warning("tls", "There is no Strict-Transport-Security header: have the proxy or @fastify/helmet send it.");
   if (port !== "") return; // a server at another port has no http beside it
   const url = `http://${hostname}${new URL(base).pathname}/signin`;
-  const plain = await withoutPassword(url).catch(() => undefined);
+  const plain = await newVisitor(timeout)(url).catch(() => undefined); // without the password of HTTP
   const isRedirected = plain?.headers.get("location")?.startsWith("https:");
-  if (plain === undefined) yield tls.ok("Nothing is served by http.");
-  else if (isRedirected) yield tls.ok("http is redirected to https.");
+  if (plain === undefined) yield ok("tls", "Nothing is served by http.");
+  else if (isRedirected) yield ok("tls", "http is redirected to https.");
   else if (plain.status >= 400 && plain.status !== 401) {
-    yield tls.ok("The auth routes are not served by http.");
-  } else yield tls.warning(`${url} is served without TLS: redirect http to https.`);
+    yield ok("tls", "The auth routes are not served by http.");
+  } else yield warning("tls", `${url} is served without TLS: redirect http to https.`);
 }
 
 async function* checkOrigin({ origin, base, providers }: Deployment): Findings {
   const wrong = providers.find(({ callbackUrl }) => !callbackUrl.startsWith(`${base}/callback/`));
-  if (wrong !== undefined) yield about("origin").error(explainOrigin(wrong.callbackUrl, origin, base));
-  else if (providers.length === 0) yield about("provider").warning(NO_PROVIDER);
+  if (wrong !== undefined) yield error("origin", explainOrigin(wrong.callbackUrl, origin, base));
+  else if (providers.length === 0) yield warning("provider", NO_PROVIDER);
   else {
-    yield about("origin").ok(`Callback URLs are made for ${origin}.`);
+    yield ok("origin", `Callback URLs are made for ${origin}.`);
     for (const { id, callbackUrl } of providers.filter(isOAuth)) {
-      yield callback.ok(`${id}: register ${callbackUrl} at the provider.`);
+      yield ok("callback", `${id}: register ${callbackUrl} at the provider.`);
     }
   }
 }
@@ -168,13 +143,15 @@ async function* checkForwarded({ origin, isTls, base, providers, visit }: Deploy
   // An origin that is wrong without them, too, is another finding.
   const changed = forged.filter(({ callbackUrl }) => !known.includes(callbackUrl));
   if (changed.length === 0) {
-    yield about("proxy").ok("X-Forwarded-Host and X-Forwarded-Proto of a client change nothing.");
+    yield ok("proxy", "X-Forwarded-Host and X-Forwarded-Proto of a client change nothing.");
     return;
   }
   const isHost = changed.some(({ callbackUrl }) => callbackUrl.includes(FORGED));
   const header = isHost ? "X-Forwarded-Host" : "X-Forwarded-Proto";
   // On the developer's machine there is no proxy yet.
-  yield about("proxy")[isLoopback(new URL(origin).hostname) ? "warning" : "error"](
+  const bad = isLoopback(new URL(origin).hostname) ? warning : error;
+  yield bad(
+    "proxy",
     `The ${header} header of any client decides the public origin, so that links and callback URLs can be made ` +
       `to lead elsewhere. Set AUTH_URL=${
         publicAddress(origin, base)
@@ -192,54 +169,56 @@ async function* checkCookies({ isTls, base, visit, another }: Deployment): Findi
   const [first, again, other] = replies;
   const token = tokenIn(first);
   if (typeof token !== "string") {
-    yield about("csrf").error(`${url} answers ${first.status} without a token: the reason is in the log.`);
+    yield error("csrf", `${url} answers ${first.status} without a token: the reason is in the log.`);
   } else if (token === tokenIn(other) || (other.headers.get("age") ?? "0") !== "0") {
-    yield cache.error("Two visitors get the same token: a proxy or CDN caches the auth routes. Exempt them.");
+    yield error("cache", "Two visitors get the same token: a proxy or CDN caches the auth routes. Exempt them.");
   } else if (first.cookies.length === 0 && other.cookies.length === 0) {
-    yield cookies.error(`${url} sets no cookie: a proxy or CDN removes Set-Cookie.`);
+    yield error("cookies", `${url} sets no cookie: a proxy or CDN removes Set-Cookie.`);
   } else {
-    yield token === tokenIn(again) ? cookies.ok("Cookies come back to the application.") : cookies.error(
-      "A cookie does not come back to the application: a proxy or CDN removes the Cookie header.",
-    );
+    yield token === tokenIn(again)
+      ? ok("cookies", "Cookies come back to the application.")
+      : error("cookies", "A cookie does not come back to the application: a proxy or CDN removes the Cookie header.");
     const caching = replies.map(({ headers }) => headers.get("cache-control") ?? "none");
     const weak = caching.find((value) => !/no-store|private/i.test(value));
     yield weak === undefined
-      ? cache.ok("Replies are for one visitor alone.")
-      : cache.error(`Cache-Control arrives as "${weak}", so caches may store replies: pass it on as it is.`);
+      ? ok("cache", "Replies are for one visitor alone.")
+      : error("cache", `Cache-Control arrives as "${weak}", so caches may store replies: pass it on as it is.`);
   }
   const names = other.cookies.map(({ name }) => name).join(", ");
   const problems = other.cookies.flatMap((cookie) => [...cookieProblems(cookie, isTls)]);
   yield* problems;
   if (names === "" || problems.length > 0) return;
-  yield cookies.ok(`${names}: HttpOnly, SameSite${isTls ? ", Secure" : ""}.`);
+  yield ok("cookies", `${names}: HttpOnly, SameSite${isTls ? ", Secure" : ""}.`);
 }
 
 /** What is wrong with a cookie (RFC 6265bis, sections 4.1.2 and 4.1.3). */
 function* cookieProblems(cookie: SetCookie, isTls: boolean): Generator<Finding> {
   const { name, secure = false, path, domain, httpOnly, sameSite } = cookie;
   if (isTls && !secure) {
-    yield cookies.error(
+    yield error(
+      "cookies",
       `${name} has no Secure attribute: the application takes requests for http. Set AUTH_URL, or \`trustProxy\`.`,
     );
   }
   if (!isTls && secure) {
-    yield cookies.error(`${name} is Secure, and browsers refuse it over http: open the https address.`);
+    yield error("cookies", `${name} is Secure, and browsers refuse it over http: open the https address.`);
   }
   if (name.startsWith("__Host-") && (path !== "/" || domain !== undefined)) {
-    yield cookies.error(
+    yield error(
+      "cookies",
       `Browsers refuse ${name}, which needs Path=/ and no Domain: a proxy changes its attributes.`,
     );
   }
-  if (!httpOnly) yield cookies.warning(`${name} has no HttpOnly: scripts can read it.`);
-  if (sameSite === undefined) yield cookies.warning(`${name} has no SameSite attribute.`);
+  if (!httpOnly) yield warning("cookies", `${name} has no HttpOnly: scripts can read it.`);
+  if (sameSite === undefined) yield warning("cookies", `${name} has no SameSite attribute.`);
 }
 
 async function* checkSession({ base, another }: Deployment): Findings {
   const { status, json } = await another()(`${base}/session`);
   const isWrong = status !== 200 || json === undefined;
-  if (isWrong) yield session.error(`${base}/session answers ${status}: ${IN_LOG}.`);
-  else if (json === null) yield session.ok("A visitor has no session.");
-  else yield session.error("A visitor without a cookie gets a session: a cache serves that of another user.");
+  if (isWrong) yield error("session", `${base}/session answers ${status}: ${IN_LOG}.`);
+  else if (json === null) yield ok("session", "A visitor has no session.");
+  else yield error("session", "A visitor without a cookie gets a session: a cache serves that of another user.");
 }
 
 const HEADERS: readonly [name: string, expected: RegExp, why: string][] = [
@@ -250,21 +229,19 @@ const HEADERS: readonly [name: string, expected: RegExp, why: string][] = [
 
 async function* checkHeaders({ base, visit }: Deployment): Findings {
   const { status, headers: sent } = await visit(`${base}/signin`, { headers: { accept: "text/html" } });
-  if (status >= 400) return yield about("page").error(`The sign-in page answers ${status}: ${IN_LOG}.`);
+  if (status >= 400) return yield error("page", `The sign-in page answers ${status}: ${IN_LOG}.`);
   // Browsers use it in place of X-Frame-Options (CSP 3, section 6.4.2).
   const sources = /frame-ancestors([^;,]*)/i.exec(sent.get("content-security-policy") ?? "")?.[1] ?? "*";
   const limitsFrames = !/(?:^|\s)(?:\*|https?:)(?:\s|$)/.test(sources);
   const problems = HEADERS.filter(([name, expected]) => !expected.test(sent.get(name) ?? ""))
     .filter(([name]) => name !== "x-frame-options" || !limitsFrames)
     .map(([name, , why]) =>
-      headers.warning(`${name} is missing or weak, so ${why}: the proxy should pass it on as it is.`)
+      warning("headers", `${name} is missing or weak, so ${why}: the proxy should pass it on as it is.`)
     );
   yield* problems;
   if (/(?:^|,)\s*no-referrer\s*$/i.test(sent.get("referrer-policy") ?? "")) {
-    yield headers.error(
-      "Referrer-Policy: no-referrer has browsers send `Origin: null`, so sign-ins are refused.",
-    );
-  } else if (problems.length === 0) yield headers.ok("The sign-in page has its security headers.");
+    yield error("headers", "Referrer-Policy: no-referrer has browsers send `Origin: null`, so sign-ins are refused.");
+  } else if (problems.length === 0) yield ok("headers", "The sign-in page has its security headers.");
 }
 
 /** Begins a sign-in with each provider of OAuth or OpenID Connect, and looks at where users are sent. */
@@ -273,15 +250,19 @@ async function* checkSignIns(deployment: Deployment): Findings {
   for (const { id, callbackUrl } of providers.filter(isOAuth)) {
     const csrfToken = tokenIn(await visit(`${base}/csrf`));
     if (typeof csrfToken !== "string") {
-      return yield signIn.warning("No sign-in was tried, since there is no CSRF token.");
+      return yield warning("sign-in", "No sign-in was tried, since there is no CSRF token.");
     }
     const { status, json, cookies } = await visit(`${base}/signin/${id}`, {
       headers: { origin, "x-auth-return-redirect": "prefer-status" },
       form: { csrfToken, callbackUrl: `${origin}/` },
     });
-    const { url, code, error } = Object(json) as { url?: unknown; code?: unknown; error?: unknown };
+    const answer = Object(json) as { url?: unknown; code?: unknown; error?: unknown };
+    const { url } = answer;
     if (status !== 200 || typeof url !== "string" || !URL.canParse(url)) {
-      yield signIn.error(`${id}: ${explainRefusal(status, code ?? error, publicAddress(origin, base))}`);
+      yield error(
+        "sign-in",
+        `${id}: ${explainRefusal(status, answer.code ?? answer.error, publicAddress(origin, base))}`,
+      );
       continue;
     }
     const problems = [
@@ -290,10 +271,8 @@ async function* checkSignIns(deployment: Deployment): Findings {
     ];
     yield* problems;
     if (problems.length === 0 && !offline && await isUnregistered(new URL(url), timeout)) {
-      yield callback.error(
-        `${id}: the provider does not know the callback URL. Register ${callbackUrl} there.`,
-      );
-    } else if (problems.length === 0) yield signIn.ok(`${id}: users are sent to ${new URL(url).origin}.`);
+      yield error("callback", `${id}: the provider does not know the callback URL. Register ${callbackUrl} there.`);
+    } else if (problems.length === 0) yield ok("sign-in", `${id}: users are sent to ${new URL(url).origin}.`);
   }
 }
 
@@ -313,16 +292,16 @@ async function isUnregistered(target: URL, timeout: number): Promise<boolean> {
 /** The request to the provider (RFC 6749, section 4.1.1). A pushed one has only a client id (RFC 9126). */
 function* targetProblems(id: string, callbackUrl: string, target: URL, origin: string): Generator<Finding> {
   if (target.origin === origin && target.searchParams.has("error")) {
-    return yield signIn.error(`${id}: users are sent to the error page: ${IN_LOG}.`);
+    return yield error("sign-in", `${id}: users are sent to the error page: ${IN_LOG}.`);
   }
   const client = target.searchParams.get("client_id");
   if (client !== null && /^(?:undefined|null)?$/.test(client)) {
-    yield signIn.error(`${id}: the client id is "${client}": set ${variableOf(id, "ID")} (or \`clientId\`).`);
+    yield error("sign-in", `${id}: the client id is "${client}": set ${variableOf(id, "ID")} (or \`clientId\`).`);
   }
   const redirect = target.searchParams.get("redirect_uri") ?? callbackUrl;
   // A deployment of its own may receive callbacks for this one.
   if (redirect !== callbackUrl) {
-    yield callback.ok(`${id}: callbacks go to ${redirect}, by \`redirectProxyUrl\`: register that one.`);
+    yield ok("callback", `${id}: callbacks go to ${redirect}, by \`redirectProxyUrl\`: register that one.`);
   }
 }
 

@@ -13,11 +13,11 @@ export interface Finding {
   readonly code?: string;
 }
 
-/** Makes findings about one thing. */
-export function about(about: string) {
-  const of = (level: Level) => (message: string): Finding => ({ level, about, message });
-  return { ok: of("ok"), warning: of("warning"), error: of("error") };
-}
+const findingOf = (level: Level) => (about: string, message: string): Finding => ({ level, about, message });
+
+export const ok = findingOf("ok");
+export const warning = findingOf("warning");
+export const error = findingOf("error");
 
 export function isLoopback(hostname: string): boolean {
   return /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname);

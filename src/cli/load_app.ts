@@ -6,11 +6,12 @@
  */
 import { channel } from "node:diagnostics_channel";
 import { stat } from "node:fs/promises";
+import module from "node:module";
 import { resolve } from "node:path";
+import process from "node:process";
 import { setTimeout } from "node:timers";
 import { pathToFileURL } from "node:url";
 import type { FastifyInstance } from "fastify";
-import { holdProcess, ProcessExit } from "./held_process.ts";
 
 const HOW_TO_EXPORT = "Export the application, or a function that makes it, as in `export default app` or " +
   "`export default async () => app`; a module that makes it when it is loaded needs no export.";
@@ -18,13 +19,7 @@ const HOW_TO_EXPORT = "Export the application, or a function that makes it, as i
 /** A module that cannot be checked. */
 export class NoApp extends Error {}
 
-/**
- * Loads a module, and makes its applications ready.
- *
- * @param file The path of the module.
- * @param timeout In milliseconds.
- * @throws {NoApp} If it makes no application, or does not end in time.
- */
+/** Loads a module by its path, and makes its applications ready, within a time in milliseconds. */
 export async function loadApp(file: string, timeout: number) {
   const found = await stat(file).catch(() => undefined);
   if (found === undefined) throw new NoApp(`There is no file ${file}.`);
@@ -96,11 +91,7 @@ function watchApps() {
       return fastify.server;
     });
   });
-  return {
-    apps,
-    listening,
-    logged: () => error,
-  };
+  return { apps, listening, logged: () => error };
 }
 
 /** The error in the arguments of `log.error(error)`, `log.error({ err }, "text")` or `log.error("text")`. */
@@ -138,4 +129,63 @@ function later(milliseconds: number): Promise<void> {
     const timer = setTimeout(resolve, milliseconds);
     if (!IS_BUN) timer.unref();
   });
+}
+
+/** An application that ends its process, as in `process.exit(1)`. */
+class ProcessExit extends Error {
+  constructor(code: unknown) {
+    super(`it ends the process with exit code ${code ?? process.exitCode ?? 0}. Its output may say why.`);
+  }
+}
+
+/** Keeps an application from ending the process, and from writing into the report. */
+function holdProcess() {
+  let fail = (_error: unknown): void => {};
+  const failure = new Promise<never>((_resolve, reject) => fail = reject);
+  failure.catch(() => {}); // not each caller waits for it
+  for (const event of ["uncaughtException", "unhandledRejection"]) {
+    // An application that listens itself decides what such an error means.
+    process.on(event, (error: unknown) => process.listenerCount(event) === 1 && fail(error));
+  }
+  const exit = (code?: unknown): never => {
+    const ending = new ProcessExit(code);
+    fail(ending);
+    throw ending; // what follows a call must not run
+  };
+  // The standard output is for the report alone.
+  const print = (...values: unknown[]) => console.error(...values);
+  const { Deno: deno } = globalThis as { Deno?: object };
+  const restore = [
+    replace(process, "exit", exit),
+    deno && replace(deno, "exit", exit),
+    replace(process.stdout, "write", process.stderr.write.bind(process.stderr)),
+    ...["log", "info", "debug"].map((name) => replace(console, name, print)),
+  ];
+  syncExports();
+  return {
+    /** Rejects if the application would end the process, or an error of it would. */
+    failure,
+    /** Resolves when nothing is left to wait for, which would end the process, too. */
+    idle: () => new Promise<void>((resolve) => process.once("beforeExit", () => resolve())),
+    release() {
+      for (const each of restore) each?.();
+      syncExports();
+    },
+  };
+}
+
+/** @returns What undoes it. */
+function replace(owner: object, name: string, stand: unknown): () => void {
+  const original = Reflect.get(owner, name);
+  Reflect.set(owner, name, stand);
+  return () => Reflect.set(owner, name, original);
+}
+
+/** For `import { exit } from "node:process"`. */
+function syncExports(): void {
+  try {
+    module.syncBuiltinESMExports();
+  } catch {
+    // Not implemented in Deno 2.8: such an `exit()` ends this process, and its output may say why.
+  }
 }

@@ -88,30 +88,29 @@ const TABLES: readonly Table[] = [
 
 const tablesOf = (extras: readonly string[]) => TABLES.filter(({ when }) => !when || extras.includes(when));
 
-/** A column's kind, and what its marks say. */
-function read(column: string) {
-  const kind = /^\w+/.exec(column)![0] as Kind;
-  const has = (mark: string) => column.includes(mark);
-  return { kind, isPrimary: has("#"), isRequired: has("!"), isUnique: has("^") };
+/** The columns of a table: what type each is of, and what its marks say. A user's id is a key. */
+function columnsOf({ columns }: Table) {
+  return Object.entries(columns).map(([column, text]) => {
+    const kind = /^\w+/.exec(text)![0] as Kind;
+    const has = (mark: string) => text.includes(mark);
+    const type = kind === "user" ? "key" : kind;
+    return { column, type, isUser: kind === "user", isPrimary: has("#"), isRequired: has("!"), isUnique: has("^") };
+  });
 }
+
+type Types = Readonly<Record<Exclude<Kind, "user">, string>>;
 
 /** The schema in one of the formats. */
-export function schemaOf(
-  format: typeof FORMATS[number],
-  dialect: Dialect,
-  extras: readonly string[],
-): string {
-  if (format === "prisma") return prisma(dialect, extras);
-  return format === "sql" ? sql(dialect, extras) : drizzle(dialect, extras);
+export function schemaOf(format: typeof FORMATS[number], dialect: Dialect, extras: readonly string[]): string {
+  return { drizzle, prisma, sql }[format](dialect, extras);
 }
 
-const SQL_TYPES: Readonly<Record<Dialect, Readonly<Record<Kind, string>>>> = {
-  sqlite: { key: "text", user: "text", text: "text", date: "integer", int: "integer", bool: "integer" },
-  postgres: { key: "text", user: "text", text: "text", date: "timestamptz", int: "integer", bool: "boolean" },
+const SQL_TYPES: Readonly<Record<Dialect, Types>> = {
+  sqlite: { key: "text", text: "text", date: "integer", int: "integer", bool: "integer" },
+  postgres: { key: "text", text: "text", date: "timestamptz", int: "integer", bool: "boolean" },
   mysql: {
     // Other collations take "a" for "A", also in the ids of two accounts
     key: "varchar(255) character set utf8mb4 collate utf8mb4_bin",
-    user: "varchar(255) character set utf8mb4 collate utf8mb4_bin",
     text: "text",
     // Unlike a timestamp it is not set to now by every update
     date: "datetime(3)",
@@ -126,19 +125,19 @@ export function sql(dialect: Dialect, extras: readonly string[]): string {
   const quoted = (name: string) => mysql ? `\`${name}\`` : `"${name}"`;
   const list = (names: readonly string[]) => `(${names.map(quoted).join(", ")})`;
   const after: string[] = [];
-  const tables = tablesOf(extras).map(({ name, columns, primary, indices = {} }) => {
-    const lines = Object.entries(columns).map(([column, text]) => {
-      const { kind, isPrimary, isRequired, isUnique } = read(text);
-      // An address is the same in any case
-      const type = mysql && column === "email" ? "varchar(255)" : SQL_TYPES[dialect][kind];
-      const marks = [
+  const tables = tablesOf(extras).map((table) => {
+    const { name, columns, primary, indices = {} } = table;
+    const lines = columnsOf(table).map(({ column, type, isUser, isPrimary, isRequired, isUnique }) =>
+      [
+        quoted(column),
+        // An address is the same in any case
+        mysql && column === "email" ? "varchar(255)" : SQL_TYPES[dialect][type],
         isPrimary && "primary key",
         (isRequired || isPrimary && dialect === "sqlite") && "not null",
         isUnique && "unique",
-        kind === "user" && !mysql && `references "user" ("id") on delete cascade`,
-      ];
-      return [quoted(column), type, ...marks.filter(Boolean)].join(" ");
-    });
+        isUser && !mysql && `references "user" ("id") on delete cascade`,
+      ].filter(Boolean).join(" ")
+    );
     if (primary) lines.push(`primary key ${list(primary)}`);
     for (const [index, column] of Object.entries(indices)) {
       if (mysql) lines.push(`index ${quoted(index)} ${list([column])}`);
@@ -152,13 +151,12 @@ export function sql(dialect: Dialect, extras: readonly string[]): string {
   return [...tables, ...after].join("\n");
 }
 
-const DRIZZLE: Readonly<Record<Dialect, { core: string; table: string; types: Record<Kind, string> }>> = {
+const DRIZZLE: Readonly<Record<Dialect, { core: string; table: string; types: Types }>> = {
   sqlite: {
     core: "sqlite-core",
     table: "sqliteTable",
     types: {
       key: "text()",
-      user: "text()",
       text: "text()",
       date: 'integer({ mode: "timestamp_ms" })',
       int: "integer()",
@@ -170,7 +168,6 @@ const DRIZZLE: Readonly<Record<Dialect, { core: string; table: string; types: Re
     table: "pgTable",
     types: {
       key: "text()",
-      user: "text()",
       text: "text()",
       date: 'timestamp({ mode: "date", withTimezone: true })',
       int: "integer()",
@@ -182,7 +179,6 @@ const DRIZZLE: Readonly<Record<Dialect, { core: string; table: string; types: Re
     table: "mysqlTable",
     types: {
       key: "varchar({ length: 255 })",
-      user: "varchar({ length: 255 })",
       text: "text()",
       date: 'timestamp({ mode: "date", fsp: 3 })',
       int: "int()",
@@ -195,18 +191,18 @@ const DRIZZLE: Readonly<Record<Dialect, { core: string; table: string; types: Re
 export function drizzle(dialect: Dialect, extras: readonly string[]): string {
   const { core, table, types } = DRIZZLE[dialect];
   const used = new Set([table, "primaryKey", "index"]);
-  const tables = tablesOf(extras).map(({ name, plural, columns, primary, indices = {} }) => {
-    const lines = Object.entries(columns).map(([column, text]) => {
-      const { kind, isPrimary, isRequired, isUnique } = read(text);
-      used.add(/^\w+/.exec(types[kind])![0]);
+  const tables = tablesOf(extras).map((each) => {
+    const { name, plural, primary, indices = {} } = each;
+    const lines = columnsOf(each).map(({ column, type, isUser, isPrimary, isRequired, isUnique }) => {
+      used.add(/^\w+/.exec(types[type])![0]);
       return `  ${column}: ` + [
-        types[kind],
+        types[type],
         name === "account" && column === "type" && '$type<"oauth" | "oidc" | "email" | "webauthn">()',
         isPrimary && "primaryKey()",
         isPrimary && name === "user" && "$defaultFn(() => crypto.randomUUID())",
         isRequired && "notNull()",
         isUnique && "unique()",
-        kind === "user" && 'references(() => users.id, { onDelete: "cascade" })',
+        isUser && 'references(() => users.id, { onDelete: "cascade" })',
       ].filter(Boolean).join(".") + ",";
     });
     const extra = [
@@ -225,30 +221,23 @@ export function drizzle(dialect: Dialect, extras: readonly string[]): string {
 
 const MYSQL_NOTE = "// Ids are compared as MySQL compares texts: make the database with `collate utf8mb4_bin`\n";
 
-const PRISMA_TYPES: Readonly<Record<Kind, string>> = {
-  key: "String",
-  user: "String",
-  text: "String",
-  date: "DateTime",
-  int: "Int",
-  bool: "Boolean",
-};
+const PRISMA_TYPES: Types = { key: "String", text: "String", date: "DateTime", int: "Int", bool: "Boolean" };
 
 /** Models for `@auth/prisma-adapter`. */
 function prisma(dialect: Dialect, extras: readonly string[]): string {
   const tables = tablesOf(extras);
-  const models = tables.map(({ name, columns, primary, indices = {} }) => {
-    const lines = Object.entries(columns).map(([column, text]) => {
-      const { kind, isPrimary, isRequired, isUnique } = read(text);
-      return [
+  const models = tables.map((table) => {
+    const { name, columns, primary, indices = {} } = table;
+    const lines = columnsOf(table).map(({ column, type, isPrimary, isRequired, isUnique }) =>
+      [
         column,
-        PRISMA_TYPES[kind] + (isRequired || isPrimary ? "" : "?"),
+        PRISMA_TYPES[type] + (isRequired || isPrimary ? "" : "?"),
         isPrimary && "@id",
         isPrimary && name === "user" && "@default(cuid())",
         isUnique && "@unique",
-        dialect === "mysql" && kind === "text" && "@db.Text",
-      ].filter(Boolean).join(" ");
-    });
+        dialect === "mysql" && type === "text" && "@db.Text",
+      ].filter(Boolean).join(" ")
+    );
     if (columns.userId) {
       lines.push("user User @relation(fields: [userId], references: [id], onDelete: Cascade)");
     }

@@ -1,12 +1,14 @@
-/** What a new project is made of, and whether that fits together. */
+/** What a new project is made of, whether that fits together, and the questions for what was not said. */
+import { homedir } from "node:os";
+import { createInterface } from "node:readline/promises";
 import { editDistance } from "../../utils/text.ts";
 import { needsDatabase, type Provider } from "./provider.ts";
 import { PROVIDERS } from "./providers.ts";
 
-export const RUNTIMES = ["node", "deno"] as const;
+const RUNTIMES = ["node", "deno"] as const;
 
 /** Where users, accounts and sessions may be kept. Without a database a session is an encrypted cookie. */
-export const DATABASES = ["none", "libsql", "postgres"] as const;
+const DATABASES = ["none", "libsql", "postgres"] as const;
 
 export interface Choices {
   readonly directory: string;
@@ -18,18 +20,14 @@ export interface Choices {
 /** A choice that cannot be. Its message says what to choose. */
 export class ChoiceError extends Error {}
 
-export function oneOf<Value extends string>(what: string, values: readonly Value[], text: string): Value {
+function oneOf<Value extends string>(what: string, values: readonly Value[], text: string): Value {
   const value = values.find((value) => value === text.trim().toLowerCase());
   if (value !== undefined) return value;
   throw new ChoiceError(`There is no ${what} ${JSON.stringify(text)}: use ${listed(values, "or")}.`);
 }
 
-/**
- * The providers of a list such as `github, google`, each by its id or by the subpath it is imported from.
- *
- * @throws {ChoiceError} If the list is empty, or names what is no provider.
- */
-export function toProviders(text: string): Provider[] {
+/** The providers of a list such as `github, google`, each by its id or by the subpath it is imported from. */
+function toProviders(text: string): Provider[] {
   const names = text.split(/[\s,]+/).filter(Boolean).map((name) => name.toLowerCase());
   if (names.length === 0) {
     throw new ChoiceError("A project needs a provider, such as github, google, credentials or nodemailer.");
@@ -60,11 +58,8 @@ function edits(one: string, other: string): number {
   return contains && a !== b ? 0.5 : editDistance(a, b);
 }
 
-/**
- * @returns The choices.
- * @throws {ChoiceError} If no user could sign in with them.
- */
-export function assertFitting<Some extends Pick<Choices, "providers" | "database">>(choices: Some): Some {
+/** @throws {ChoiceError} If no user could sign in with these choices. */
+function assertFitting<Some extends Pick<Choices, "providers" | "database">>(choices: Some): Some {
   const { providers, database } = choices;
   const modules = (chosen: readonly Provider[]) => chosen.map(({ module }) => module);
   const needing = modules(providers.filter(needsDatabase));
@@ -89,3 +84,78 @@ export function assertFitting<Some extends Pick<Choices, "providers" | "database
 function listed(names: readonly string[], word: string): string {
   return names.join(", ").replace(/, (?=[^,]*$)/, ` ${word} `);
 }
+
+export type Given = { readonly [Name in keyof Choices]?: string | undefined };
+
+export type Terminal = Record<"input", NodeJS.ReadableStream> & Record<"output", NodeJS.WritableStream>;
+
+/**
+ * What is given, and for the rest the answers to questions. An empty answer is the default, which is shown.
+ *
+ * @param terminal Without one the defaults are taken.
+ * @throws {ChoiceError} If what is given does not fit together, or the input ends before the last answer.
+ */
+export async function askForRest(
+  given: Given,
+  ownRuntime: Choices["runtime"],
+  terminal: Terminal | undefined,
+): Promise<Choices> {
+  const toRuntime = (text: string) => oneOf("runtime", RUNTIMES, text);
+  const toDatabase = (text: string) => oneOf("database", DATABASES, text);
+  // What is wrong is said before anything is asked.
+  const said = {
+    runtime: given.runtime === undefined ? undefined : toRuntime(given.runtime),
+    providers: given.providers === undefined ? undefined : toProviders(given.providers),
+    database: given.database === undefined ? undefined : toDatabase(given.database),
+  };
+  const dialogue = terminal && openDialogue(terminal);
+  const ask = async <Value>(question: string, standard: string, toValue: (text: string) => Value) =>
+    dialogue ? await dialogue.ask(question, standard, toValue) : toValue(standard);
+  try {
+    const directory = given.directory ?? await ask("Directory", ".", withHome);
+    const runtime = said.runtime ?? await ask(`Runtime: ${RUNTIMES.join(" or ")}`, ownRuntime, toRuntime);
+    const providers = said.providers ??
+      await ask(
+        "Providers, such as github, google, credentials, nodemailer",
+        "github",
+        (text) => assertFitting({ providers: toProviders(text), database: said.database ?? "libsql" }).providers,
+      );
+    const standard = providers.some(needsDatabase) ? "libsql" : "none";
+    const database = said.database ??
+      await ask(
+        `Database: ${DATABASES.join(", ")}`,
+        standard,
+        (text) => assertFitting({ providers, database: toDatabase(text) }).database,
+      );
+    return assertFitting({ directory, runtime, providers, database });
+  } finally {
+    dialogue?.close();
+  }
+}
+
+function openDialogue(terminal: Terminal) {
+  const lines = createInterface(terminal);
+  const ending = new AbortController();
+  lines.once("close", () => ending.abort());
+  const unanswered = (cause: unknown) => {
+    throw new ChoiceError("Not all questions were answered, and nothing was written.", { cause });
+  };
+  return {
+    close: () => lines.close(),
+    async ask<Value>(question: string, standard: string, toValue: (text: string) => Value): Promise<Value> {
+      for (;;) {
+        const answer = lines.question(`${question} (${standard}): `, { signal: ending.signal });
+        const text = await answer.catch(unanswered);
+        try {
+          return toValue(text.trim() || standard);
+        } catch (error) {
+          if (!(error instanceof ChoiceError)) throw error;
+          terminal.output.write(`${error.message}\n`);
+        }
+      }
+    },
+  };
+}
+
+/** As shells do on the command line. */
+const withHome = (path: string) => path.replace(/^~(?=$|[\\/])/, () => homedir());

@@ -1,16 +1,10 @@
 /** `init`: writes a new project. */
-import { readFile } from "node:fs/promises";
-import { basename, relative, resolve } from "node:path";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { ChoiceError, type Choices } from "./choices.ts";
+import { askForRest, ChoiceError, type Choices, type Given, type Terminal } from "./choices.ts";
 import { filesOf } from "./project.ts";
-import { askForRest, type Given, type Terminal } from "./questions.ts";
-import { contentOf, writeFiles } from "./write_files.ts";
-
-export interface InitOptions extends Given {
-  readonly force?: boolean | undefined;
-}
 
 /**
  * Writes a new project.
@@ -19,8 +13,10 @@ export interface InitOptions extends Given {
  * @returns What was written, and what to do next.
  * @throws {ChoiceError} If the options do not fit together, or the directory has files.
  */
-export async function init(options: InitOptions, terminal: Terminal | undefined): Promise<string> {
-  const { force, ...given } = options;
+export async function init(
+  { force, ...given }: Given & { readonly force?: boolean | undefined },
+  terminal: Terminal | undefined,
+): Promise<string> {
   if (given.directory !== undefined) await assertEmpty(given.directory, force);
   const ownRuntime = "Deno" in globalThis ? "deno" : "node";
   const choices = await askForRest(given, ownRuntime, terminal);
@@ -33,8 +29,14 @@ export async function init(options: InitOptions, terminal: Terminal | undefined)
   ].join("\n");
 }
 
+/** What may be in a directory that counts as empty. */
+const NO_CONTENT = [".git", ".DS_Store"];
+
 async function assertEmpty(directory: string, force = false): Promise<void> {
-  const content = await contentOf(directory);
+  const found = await unlessMissing(readdir(directory), {
+    ENOTDIR: `${JSON.stringify(directory)} is a file, or in one: name a directory.`,
+  });
+  const content = (found ?? []).filter((name) => !NO_CONTENT.includes(name)).sort();
   if (content.length === 0 || force) return;
   const shown = [...content.slice(0, 3), ...content.length > 3 ? ["…"] : []].join(", ");
   throw new ChoiceError(
@@ -87,4 +89,52 @@ function nextSteps(directory: string, readme: string): string[] {
     ...linesOf(/^\d\. (.+(?:\n {3}.+)*)/gm),
     ...urls.length === 0 ? [] : ["", "Callback URLs to register:", "", ...urls],
   ];
+}
+
+/** The file of secrets: it is never replaced, and none but its owner may read it. */
+const SECRETS = ".env";
+
+/** Writes files by their paths. It reads all that are there first, so that none is written if one cannot be. */
+async function writeFiles(directory: string, files: ReadonlyMap<string, string>): Promise<string[]> {
+  const before = new Map<string, string | undefined>();
+  for (const path of files.keys()) {
+    const file = join(directory, path);
+    const problem = `${JSON.stringify(file)} cannot be a file`;
+    const text = await unlessMissing(readFile(file, "utf8"), {
+      ENOTDIR: `${problem}: a part of its path is one. Name another directory.`,
+      EISDIR: `${problem}: it is a directory. Name another directory.`,
+    });
+    before.set(path, text);
+  }
+  const isKept = (path: string) => path === SECRETS && before.get(path) !== undefined;
+  const changed = [...files].filter(([path, text]) => before.get(path) !== text);
+  const written = changed.filter(([path]) => !isKept(path));
+  for (const [path, text] of written) {
+    const file = join(directory, path);
+    await mkdir(dirname(file), { recursive: true });
+    // "wx": a file that has come since is an error, not lost
+    const flag = before.get(path) === undefined ? "wx" : "w";
+    await writeFile(file, text, { flag, ...path === SECRETS && { mode: 0o600 } });
+  }
+  return [
+    `${written.length} files were written to ${directory}.`,
+    ...written.filter(([path]) => before.get(path) !== undefined)
+      .map(([path]) => `Replaced, since they were there before: ${path}`),
+    ...changed.filter(([path]) => isKept(path))
+      .map(([path]) => `Kept as it was: ${path}. What it may lack is in .env.example.`),
+  ];
+}
+
+/** What is read, or nothing if there is no such file. Errors that have a message here say what to change. */
+async function unlessMissing<Content>(
+  reading: Promise<Content>,
+  messages: Readonly<Record<string, string>>,
+): Promise<Content | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    const { code = "" } = error as { code?: string };
+    if (code === "ENOENT") return undefined;
+    throw messages[code] === undefined ? error : new ChoiceError(messages[code]);
+  }
 }

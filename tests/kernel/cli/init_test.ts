@@ -8,7 +8,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { PassThrough } from "node:stream";
 import { init as initIn } from "../../../src/cli/init/init.ts";
-import { askForRest, type Given, type Terminal } from "../../../src/cli/init/questions.ts";
+import { askForRest, type Given, type Terminal } from "../../../src/cli/init/choices.ts";
 import { PROVIDERS } from "../../../src/cli/init/providers.ts";
 import { run } from "../../../src/cli/run.ts";
 
