@@ -17,9 +17,10 @@ interface Ceremony {
   };
 }
 
-interface Descriptor {
-  readonly id: string;
-}
+type Descriptor = Readonly<Record<"id", string>>;
+
+/** What an authenticator answers in bytes, to either ceremony. */
+const PARTS = ["clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle"] as const;
 
 /** The part of the browser's `PublicKeyCredential` that is used. */
 interface Credential {
@@ -27,14 +28,7 @@ interface Credential {
   readonly rawId: ArrayBuffer;
   readonly type: string;
   readonly authenticatorAttachment?: string | null;
-  readonly response: {
-    readonly clientDataJSON: ArrayBuffer;
-    readonly attestationObject?: ArrayBuffer;
-    readonly authenticatorData?: ArrayBuffer;
-    readonly signature?: ArrayBuffer;
-    readonly userHandle?: ArrayBuffer | null;
-    getTransports?(): string[];
-  };
+  readonly response: Partial<Record<typeof PARTS[number], ArrayBuffer | null>> & { getTransports?(): string[] };
   getClientExtensionResults(): unknown;
 }
 
@@ -116,23 +110,14 @@ function toDescriptor(descriptor: Descriptor) {
 
 function toJson(credential: Credential) {
   const { id, rawId, type, authenticatorAttachment, response } = credential;
-  const { clientDataJSON, attestationObject, authenticatorData, signature, userHandle } = response;
+  const parts = PARTS.map((name) => [name, response[name] ? toText(response[name]) : undefined]);
   return {
     id,
     rawId: toText(rawId),
     type,
     authenticatorAttachment: authenticatorAttachment ?? undefined,
     clientExtensionResults: credential.getClientExtensionResults(),
-    response: {
-      clientDataJSON: toText(clientDataJSON),
-      ...(attestationObject
-        ? { attestationObject: toText(attestationObject), transports: response.getTransports?.() }
-        : {
-          authenticatorData: toText(authenticatorData!),
-          signature: toText(signature!),
-          userHandle: userHandle ? toText(userHandle) : undefined,
-        }),
-    },
+    response: { ...Object.fromEntries(parts), transports: response.getTransports?.() },
   };
 }
 
