@@ -30,43 +30,29 @@ export interface InjectWithCookies {
   readonly cookie: string;
 }
 
-/** Keeps cookies as a browser does, and sends each with every request: paths and domains do not count. */
-export class CookieJar {
-  readonly #cookies = new Map<string, string>();
-
-  keep(lines: readonly string[]): void {
-    for (const line of lines) {
-      const { name, value = "", maxAge, expires } = parseSetCookie(line, { decode: (text) => text });
-      // Max-Age counts before Expires (RFC 6265 section 5.3).
-      const isGone = maxAge === undefined ? expires !== undefined && expires.getTime() <= Date.now() : maxAge <= 0;
-      if (isGone) this.#cookies.delete(name);
-      else this.#cookies.set(name, value);
-    }
-  }
-
-  /** The value of the Cookie header; empty if there is none. */
-  get header(): string {
-    return [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-  }
-}
-
-export function injectWith(app: TestedApp, jar: CookieJar = new CookieJar()): InjectWithCookies {
+/** @param setCookies The Set-Cookie lines of what the browser has already. */
+export function injectWith(app: TestedApp, setCookies: readonly string[] = []): InjectWithCookies {
+  const jar = new Map<string, string>();
+  const keep = (line: string) => {
+    const { name, value = "", maxAge, expires } = parseSetCookie(line, { decode: (text) => text });
+    // Max-Age counts before Expires (RFC 6265 section 5.3).
+    const isGone = maxAge === undefined ? expires !== undefined && expires.getTime() <= Date.now() : maxAge <= 0;
+    if (isGone) jar.delete(name);
+    else jar.set(name, value);
+  };
+  const header = () => [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
+  setCookies.forEach(keep);
   const inject = async (options: InjectOptions | string) => {
     const request = typeof options === "string" ? { url: options } : options;
-    const response = await app.inject({ ...request, headers: withCookies(request.headers, jar.header) });
-    jar.keep([response.headers["set-cookie"] ?? []].flat().map(String));
+    const { cookie: own = [], ...others } = Object.fromEntries(
+      Object.entries(request.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+    );
+    const cookie = [header(), own].flat().filter(Boolean).join("; ");
+    const response = await app.inject({ ...request, headers: { ...others, ...(cookie && { cookie }) } });
+    [response.headers["set-cookie"] ?? []].flat().map(String).forEach(keep);
     return response;
   };
-  return Object.defineProperty(inject, "cookie", { get: () => jar.header }) as InjectWithCookies;
-}
-
-type Headers = NonNullable<InjectOptions["headers"]>;
-
-function withCookies(headers: Headers = {}, cookies: string): Headers {
-  const others = Object.entries(headers).filter(([name]) => name.toLowerCase() !== "cookie");
-  const own = Object.entries(headers).filter(([name]) => name.toLowerCase() === "cookie");
-  const cookie = [cookies, ...own.flatMap(([, value]) => value)].filter(Boolean).join("; ");
-  return { ...Object.fromEntries(others), ...(cookie && { cookie }) };
+  return Object.defineProperty(inject, "cookie", { get: header }) as InjectWithCookies;
 }
 
 /** Keeps functions that sign in any user out of production. */

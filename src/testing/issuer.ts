@@ -3,11 +3,11 @@ import type { OIDCConfig, OIDCUserConfig } from "@auth/core/providers";
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { LightMyRequestResponse } from "fastify";
 import { invalidConfig } from "../errors.ts";
 import type { Profile } from "../types.ts";
-import { type InjectWithCookies, refuseInProduction, type TestedApp } from "./inject.ts";
-import { issuerService, type IssuerUser, loadMockServer } from "./issuer_service.ts";
-import { type IssuerSignInOptions, signInAtIssuer } from "./issuer_sign_in.ts";
+import { injectWith, type InjectWithCookies, refuseInProduction, type TestedApp } from "./inject.ts";
+import { issuerService, type IssuerUser, loadMockServer, USER } from "./issuer_service.ts";
 
 /** Settings of {@linkcode startIssuer}. */
 export interface IssuerOptions {
@@ -29,6 +29,34 @@ export interface IssuerOptions {
    * @default 0 a free one
    */
   port?: number;
+}
+
+/** Who signs in, and where. */
+export interface IssuerSignInOptions {
+  /**
+   * The user.
+   *
+   * @default that of the issuer
+   */
+  readonly user?: IssuerUser;
+  /**
+   * The id of the application's provider.
+   *
+   * @default "issuer" that of `issuer.provider()`
+   */
+  readonly provider?: string;
+  /**
+   * Where the plugin is registered.
+   *
+   * @default "/auth"
+   */
+  readonly prefix?: string;
+  /**
+   * Parameters for the authorization request, such as `{ acr_values: "mfa" }`.
+   *
+   * @default {}
+   */
+  readonly parameters?: Readonly<Record<string, string>>;
 }
 
 /** A running OpenID Provider. */
@@ -117,7 +145,7 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<TestIssu
     requests,
     user,
     error: undefined,
-    provider: (overrides = {}) => ({ ...providerAt(url), ...overrides }),
+    provider: (overrides = {}) => ({ ...PROVIDER, issuer: url, ...overrides }),
     signIn: (app, options = {}) => signInAtIssuer(app, url, options),
     close,
     [Symbol.asyncDispose]: close,
@@ -132,20 +160,67 @@ export async function startIssuer(options: IssuerOptions = {}): Promise<TestIssu
 
 const ADA: IssuerUser = { sub: "ada", name: "Ada", email: "ada@example.com", email_verified: true };
 
-function providerAt(issuer: string): OIDCConfig<Profile> {
-  return {
-    id: "issuer",
-    name: "Test issuer",
-    type: "oidc",
-    issuer,
-    clientId: "app",
-    clientSecret: "secret",
-    checks: ["pkce", "state", "nonce"],
-  };
-}
+const PROVIDER: OIDCConfig<Profile> = {
+  id: "issuer",
+  name: "Test issuer",
+  type: "oidc",
+  clientId: "app",
+  clientSecret: "secret",
+  checks: ["pkce", "state", "nonce"],
+};
 
 async function stop(server: Server): Promise<void> {
   if (!server.listening) return;
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
+}
+
+const FORM = { accept: "application/json", "content-type": "application/x-www-form-urlencoded" };
+
+/** Signs in, from the application's sign-in route to its callback. */
+async function signInAtIssuer(
+  app: TestedApp,
+  issuer: string,
+  { user, provider = "issuer", prefix = "/auth", parameters = {} }: IssuerSignInOptions,
+): Promise<InjectWithCookies> {
+  const inject = injectWith(app);
+  const csrf = await inject(`${prefix}/csrf`);
+  if (csrf.statusCode !== 200) {
+    throw failed(csrf, `no auth routes at "${prefix}", which \`prefix\` names`);
+  }
+  const started = await inject({
+    method: "POST",
+    url: `${prefix}/signin/${provider}?${new URLSearchParams(parameters)}`,
+    headers: FORM,
+    payload: `${new URLSearchParams({ csrfToken: csrf.json().csrfToken })}`,
+  });
+  if (started.statusCode !== 200) {
+    throw failed(started, `the application refused to start it with "${provider}"`);
+  }
+  const callback = await visitIssuer(started.json().url, issuer, user);
+  // Only the query counts: the public path may be another than that in the application.
+  const url = `${prefix}/callback/${provider}${callback.search}`;
+  const finished = await inject({ url, headers: { accept: FORM.accept } });
+  if (finished.statusCode !== 200) throw failed(finished, "the application refused it");
+  return inject;
+}
+
+/** What a browser is redirected to by the authorization endpoint. */
+async function visitIssuer(address: string, issuer: string, user: IssuerUser | undefined): Promise<URL> {
+  if (!address.startsWith(`${issuer}/`)) {
+    throw new Error(
+      `The sign-in leads to ${address}, and the issuer is ${issuer}: which \`provider\` uses it?`,
+    );
+  }
+  const url = new URL(address);
+  if (user !== undefined) url.searchParams.set(USER, JSON.stringify(user));
+  const response = await fetch(url, { redirect: "manual" });
+  const body = await response.text();
+  const location = response.headers.get("location");
+  if (location !== null) return new URL(location);
+  throw new Error(`The issuer answered with ${response.status}: ${body}`);
+}
+
+function failed({ statusCode, body }: LightMyRequestResponse, why: string): Error {
+  return new Error(`The sign-in failed, ${why}: ${statusCode} ${body.slice(0, 500)}`);
 }

@@ -31,7 +31,6 @@
  * @module
  */
 export type { InjectWithCookies, TestedApp } from "./inject.ts";
-export { type IssuerOptions, startIssuer, type TestIssuer } from "./issuer.ts";
+export { type IssuerOptions, type IssuerSignInOptions, startIssuer, type TestIssuer } from "./issuer.ts";
 export type { IssuerUser } from "./issuer_service.ts";
-export type { IssuerSignInOptions } from "./issuer_sign_in.ts";
 export { type SignedIn, signedIn, type SignedInOptions } from "./signed_in.ts";

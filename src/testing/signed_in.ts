@@ -10,7 +10,7 @@ import { createSession, type NewSession } from "../session/create.ts";
 import type { SignInParams } from "../session/hooks.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import type { Account, FastifyAuthConfig, Profile, User } from "../types.ts";
-import { CookieJar, injectWith, type InjectWithCookies, refuseInProduction, type TestedApp } from "./inject.ts";
+import { injectWith, type InjectWithCookies, refuseInProduction, type TestedApp } from "./inject.ts";
 
 /** Who is signed in, and how. */
 export interface SignedInOptions {
@@ -122,15 +122,22 @@ export async function signedIn(
   const settings = instance.settings(instance.config.origin?.secure ?? options.secure ?? false);
   const user = settings.strategy === "jwt" ? options.user : await userInDatabase(settings, options);
   const { cookies } = await makeSession(user, options, instance.config, settings);
-  const jar = new CookieJar();
-  jar.keep(cookies.map(({ name, value, options }) => stringifySetCookie(name, value, options)));
-  return Object.defineProperty(injectWith(app, jar), "user", { value: user, enumerable: true }) as SignedIn;
+  const inject = injectWith(app, cookies.map(({ name, value, options }) => stringifySetCookie(name, value, options)));
+  return Object.defineProperty(inject, "user", { value: user, enumerable: true }) as SignedIn;
 }
 
 const OPTIONS = ["user", "account", "profile", "claims", "expires", "secure"];
 
 function assertArguments(app: TestedApp, config: FastifyAuthConfig, options: SignedInOptions): void {
-  const problem = problemOf(app, config, options);
+  const problem = typeof app?.inject !== "function"
+    ? "The first argument is no Fastify application."
+    : typeof config === "function" || "forConfig" in Object(config)
+    ? "The second argument chooses the configuration of each request: give the configuration of the tenant."
+    : !Array.isArray(Object(config).providers)
+    ? "The second argument is no configuration."
+    : !isObject(options?.user)
+    ? "The third argument has no `user`."
+    : undefined;
   if (problem !== undefined) {
     throw invalidConfig(
       "signedIn() takes the application, the configuration that FastifyAuth() was given, and the user: " +
@@ -150,26 +157,17 @@ function assertArguments(app: TestedApp, config: FastifyAuthConfig, options: Sig
   }
 }
 
-function problemOf(app: TestedApp, config: FastifyAuthConfig, options: SignedInOptions): string | undefined {
-  if (typeof app?.inject !== "function") return "The first argument is no Fastify application.";
-  if (typeof config === "function" || "forConfig" in Object(config)) {
-    return "The second argument chooses the configuration of each request: give the configuration of the tenant.";
-  }
-  if (!Array.isArray(Object(config).providers)) return "The second argument is no configuration.";
-  if (!isObject(options?.user)) return "The third argument has no `user`.";
-}
-
 /** Makes the session, as the end of a sign-in does. */
 async function makeSession(
   user: User,
-  { account = accountOf(user), profile, claims, expires }: SignedInOptions,
+  { account, profile, claims, expires }: SignedInOptions,
   config: ResolvedConfig,
   settings: SessionSettings,
 ): Promise<NewSession> {
   const { core } = config;
-  const { jwt: own } = core.callbacks ?? {};
+  const callback = core.callbacks?.jwt;
   const jwt = async (params: SignInParams) => {
-    const token = own ? await own(params) : params.token;
+    const token = callback ? await callback(params) : params.token;
     if (token === null) {
       throw invalidConfig("`callbacks.jwt` returned null for this user, so there is no session.");
     }
@@ -177,10 +175,16 @@ async function makeSession(
   };
   const { name, email, image: picture, id } = user;
   const sub = id?.toString();
+  const own: Account = {
+    provider: "testing",
+    providerAccountId: id ?? email ?? "testing",
+    type: "credentials",
+    ...(id !== undefined && { userId: id }),
+  };
   const signIn = {
     token: { name, email, picture, sub },
     user: sub === undefined ? user : { ...user, id: sub },
-    account,
+    account: account ?? own,
     profile,
     isNewUser: false,
     trigger: "signIn",
@@ -214,15 +218,6 @@ function endingAt(expires: Date, settings: SessionSettings): SessionSettings {
     ...settings,
     tokenMaxAge: maxAge,
     hooks: maxAge > 0 ? settings.hooks : settings.hooks.map(({ onSealed: _stores, ...hooks }) => hooks),
-  };
-}
-
-function accountOf({ id, email }: User): Account {
-  return {
-    provider: "testing",
-    providerAccountId: id ?? email ?? "testing",
-    type: "credentials",
-    ...(id !== undefined && { userId: id }),
   };
 }
 
