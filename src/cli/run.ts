@@ -48,15 +48,14 @@ Exit codes: 0 nothing is wrong, 1 something is, 2 the command could not be run.`
 /** A command that was not written as {@linkcode USAGE} says. */
 class UsageError extends Error {}
 
+const COMMANDS = { doctor, secret, init, schema };
+
 /** Never rejects. */
 export async function run([command, ...args]: string[]): Promise<Outcome> {
   if (command === undefined) return { code: 2, output: USAGE, complaint: "" };
   if ([command, ...args].some((arg) => arg === "--help" || arg === "-h")) return done(USAGE);
   try {
-    if (command === "doctor") return await doctor(args);
-    if (command === "secret") return secret(args);
-    if (command === "init") return await init(args);
-    if (command === "schema") return await schema(args);
+    if (Object.hasOwn(COMMANDS, command)) return await COMMANDS[command as keyof typeof COMMANDS](args);
     throw new UsageError(
       `There is no command ${JSON.stringify(command)}: use doctor, secret, init or schema.`,
     );

@@ -1,7 +1,7 @@
 /** The parts of pages: forms, fields, buttons, drawings. */
 import { html, type HtmlTemplateTag, type SafeHtml } from "@remix-run/html-template";
 import { fill, type Texts } from "./texts/texts.ts";
-import type { FieldView, Wait } from "./types.ts";
+import type { Wait } from "./types.ts";
 
 /** `html` under a name that the formatter leaves alone: it would add spaces and break tags. */
 export const fragment: HtmlTemplateTag = html;
@@ -41,7 +41,7 @@ export function linkButton(href: string, text: string, primary = false): SafeHtm
 
 /** A field with its label, and what is the matter with it. A password can be shown. */
 export function labelledField(
-  field: FieldView,
+  field: { readonly name: string; readonly attributes: Attributes },
   label: string,
   id: string,
   { message, texts }: { message: SafeHtml; texts: Texts },

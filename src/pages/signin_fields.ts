@@ -64,58 +64,34 @@ export function fieldsOf(
   const forgotten = forgotPassword &&
     html`<p class="forgotten"><a href="${forgotPassword}">${language.texts["link.forgotPassword"]}</a></p>`;
   const errorId = `${provider.id}-error`;
+  const { texts } = language;
   return provider.fields.map((field, index) => {
+    const isUser = isIdentifier(field);
     const isBlamed = hasFailed && blamed.includes(field);
     const takesAddress = isAddress(field) || (mail !== undefined && index === identifierIn(provider.fields));
-    const filled = completed(field, {
-      value: (isIdentifier(field) ? kept : undefined) || (takesAddress ? page.email : undefined),
-      username: passkeys || shown.some(isPassword),
-      passkeys,
-    });
-    const view: FieldView = isBlamed
-      ? {
-        ...filled,
-        attributes: {
-          ...filled.attributes,
-          "aria-describedby": errorId,
-          // What comes too early is not wrong.
-          ...(page.when === undefined && { "aria-invalid": "true" }),
-          ...(field === next && { autofocus: true }),
-        },
-      }
-      : filled;
+    const value = (isUser ? kept : undefined) || (takesAddress ? page.email : undefined);
+    const kind = passkeys || shown.some(isPassword) || !isAddress(field) ? "username" : "email";
+    const attributes = {
+      // What browsers and password managers need to know, if the application does not say it.
+      ...(isUser && { autocapitalize: "none", spellcheck: "false", dir: "ltr" }),
+      ...(isUser && { autocomplete: `${kind}${passkeys ? " webauthn" : ""}` }),
+      ...(isPassword(field) && { autocomplete: "current-password" }),
+      ...field.attributes,
+      ...(value && { value }),
+      ...(isBlamed && {
+        "aria-describedby": errorId,
+        // What comes too early is not wrong.
+        "aria-invalid": page.when === undefined && "true",
+        ...(field === next && { autofocus: true }),
+      }),
+    };
     const message = isBlamed && field === blamed.at(-1) ? html`<div id="${errorId}">${notice}</div>` : null;
-    const { texts } = language;
     const label = takesAddress && !isAddress(field) && field.label === undefined
       ? texts["field.identifier"]
       : fieldLabel(field, texts);
-    return labelledField(view, label, idOf(provider, index), {
+    return labelledField({ name: field.name, attributes }, label, idOf(provider, index), {
       message: html`${message}${isPassword(field) ? forgotten : null}`,
       texts,
     });
   });
-}
-
-/** What browsers and password managers need to know of a field, if the application does not say it. */
-function completed(
-  field: FieldView,
-  { value, username, passkeys }: { value: string | undefined; username: boolean; passkeys: boolean },
-): FieldView {
-  const { attributes } = field;
-  const isUser = isIdentifier(field);
-  const kind = username || !isAddress(field) ? "username" : "email";
-  const autocomplete = isPassword(field)
-    ? "current-password"
-    : isUser
-    ? `${kind}${passkeys ? " webauthn" : ""}`
-    : undefined;
-  return {
-    ...field,
-    attributes: {
-      ...(isUser && { autocapitalize: "none", spellcheck: "false", dir: "ltr" }),
-      ...(autocomplete !== undefined && { autocomplete }),
-      ...attributes,
-      ...(value && { value }),
-    },
-  };
 }
