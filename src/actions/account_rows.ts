@@ -6,10 +6,8 @@ import { FastifyAuthError } from "../errors.ts";
 import { invalid } from "../instance/arguments.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
 import { signedInBy } from "../session/open.ts";
-import type { SessionSettings } from "../session/settings.ts";
 import type { SessionRequest } from "../types.ts";
 
-/** The rows of the accounts of a user. */
 export async function rowsOf(
   { id }: { readonly id: string },
   { instance }: Pick<ActionAuth, "instance">,
@@ -43,22 +41,13 @@ function isAccount(row: unknown): boolean {
     typeof providerAccountId === "string";
 }
 
-/**
- * Who is signed in, without an id if the database does not know the user; `undefined` if there is no session.
- *
- * @throws {FastifyAuthError} If it is not known whether there is one.
- */
-export async function signedInAs({ config }: ActionAuth, request: SessionRequest): Promise<SignedIn | undefined> {
+/** Who is signed in, without an id if the database does not know the user; `undefined` if there is no session. */
+export async function signedInAs({ config }: ActionAuth, request: SessionRequest) {
   const { session, failure } = await readSession(request, config);
   if (failure !== undefined) throw failure;
   if (session === null) return undefined;
   const { cookie, settings } = presentedToken(request, config)!;
   return { id: (await fromAdapter(signedInBy(cookie.token, settings)))?.sub, settings };
-}
-
-interface SignedIn {
-  readonly id: string | undefined;
-  readonly settings: SessionSettings;
 }
 
 /** Waits for the adapter, or the store. A client learns only that it failed (503). */

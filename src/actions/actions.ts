@@ -4,13 +4,12 @@
  */
 import type { Handler } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { FEATURES } from "../features/mod.ts";
-import type { FeatureSignOutOptions } from "../features/mod.ts";
+import { FEATURES, type FeatureSignOutOptions } from "../features/mod.ts";
 import { lackingFeature } from "../instance/feature.ts";
 import type { GuardedReply, Session } from "../types.ts";
 import { assertObject, invalid } from "../instance/arguments.ts";
 import { handleCallback } from "../routes/callback/callback.ts";
-import { handleSessionUpdate } from "../routes/session_update.ts";
+import { handleSession } from "../routes/session_update.ts";
 import { handleSignIn } from "../routes/signin.ts";
 import { handleSignOut } from "../routes/signout.ts";
 import { SIGNED_OUT, toSession } from "../session/read.ts";
@@ -175,21 +174,15 @@ export async function updateSession(
     action: "session",
     notForLinks: options.allowGet !== true && "updateSession()",
     fields: data === undefined ? {} : { data: toJson(data) },
-    handle: handleSessionUpdate,
-    read: ({ body }, { logger, settings }) => ({
-      session: toSession(body, { logger, settings }),
-    }),
+    handle: handleSession,
+    read: ({ body }, { logger, settings }) => ({ session: toSession(body, { logger, settings }) }),
   });
   const { session = null } = outcome.read ?? {};
   if (session !== null) return session;
   throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "There is no session to update. Sign in first.");
 }
 
-/**
- * The data as a browser would send them: the callback can be called by either.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for what JSON cannot hold.
- */
+/** The data as a browser would send them: the callback can be called by either. */
 function toJson(data: unknown): unknown {
   let text: string | undefined;
   try {

@@ -36,9 +36,17 @@ export interface ActionAuth {
   readonly instance: AuthInstance;
 }
 
-interface Action {
+interface Action extends Asked {
   /** What it is, for the message of its error. */
   readonly what: string;
+  readonly handle: Handler;
+  /** Whether the reply is sent then, as by an auth route. */
+  readonly isSent?: boolean;
+  /** What a read of the session gives from now on, if the answer says that. */
+  readonly read?: (answer: Answer, context: RequestContext) => SessionRead;
+}
+
+interface Asked {
   readonly action: string;
   readonly provider?: string | undefined;
   readonly query?: Readonly<Record<string, string>> | undefined;
@@ -49,26 +57,15 @@ interface Action {
   /** What the user has entered: an object, or else refused once the request is known to be the user's own. */
   readonly fields: unknown;
   readonly callbackUrl?: string | undefined;
-  readonly handle: Handler;
-  /** Whether the reply is sent then, as by an auth route. */
-  readonly isSent?: boolean;
-  /** What a read of the session gives from now on, if the answer says that. */
-  readonly read?: (answer: Answer, context: RequestContext) => SessionRead;
 }
 
 interface Outcome {
   readonly context: RequestContext;
   readonly answer: Answer;
-  /** What a read of the session gives from now on, if that is known. */
   readonly read: SessionRead | undefined;
 }
 
-/**
- * Does it, puts the cookies on the reply, has later reads of the request see them, and sends the reply if it is to be
- * sent.
- *
- * @throws {FastifyAuthError} What went wrong: an {@linkcode AuthActionError} if it is an error of Auth.js.
- */
+/** Puts the cookies on the reply, has later reads of the request see them, and sends the reply if it is to be sent. */
 export async function perform(
   auth: ActionAuth,
   request: ActionRequest,
@@ -103,10 +100,7 @@ export async function perform(
 async function contextOf(
   { config, instance }: ActionAuth,
   request: ActionRequest,
-  { action, provider, query, fields, callbackUrl, isLinked = false, notForLinks = false }: Omit<
-    Action,
-    "handle" | "isSent" | "read" | "what"
-  >,
+  { action, provider, query, fields, callbackUrl, isLinked = false, notForLinks = false }: Asked,
 ): Promise<RequestContext> {
   const problem = await instance.problem();
   if (problem !== undefined) throw problem;
@@ -180,11 +174,7 @@ export function urlOf({ answer: { redirect, body }, context }: Outcome): string 
   return redirect ?? (typeof url === "string" ? url : context.origin.href);
 }
 
-/**
- * Sends the page for a browser whose session cannot be read, since a callback failed: it offers to sign in again.
- *
- * @returns Whether it was sent: not if the plugin is not registered in this application.
- */
+/** Sends the page that offers to sign in again, since a callback failed; `false` if no plugin is registered here. */
 export async function sendUnreadableSession(
   auth: AuthInstance,
   request: GuardedRequest,

@@ -20,14 +20,10 @@ const sendAsset = later(async () => (await import("./send_page.ts")).sendAsset);
 
 interface RoutesSetup {
   readonly routes: readonly AuthRoute[];
-  /** What they are served for. */
   readonly auth: AuthInUse;
   /** Describes them for the document of the application, if that has them. */
   readonly describe: Awaited<ReturnType<typeof DOCUMENTS.ofAuthRoutes>> | undefined;
-  /**
-   * Whether this scope has a prefix of its own. Otherwise the mount path itself, and methods that Fastify does not know,
-   * are left to the handler of the surrounding scope.
-   */
+  /** Without one the mount path itself, and methods unknown to Fastify, are left to the surrounding scope. */
   readonly ownPrefix: boolean;
 }
 
@@ -170,7 +166,6 @@ function register(scope: FastifyInstance, options: RouteOptions): void {
  */
 function addNotFound(scope: FastifyInstance, mountOf: MountOf, { routes, ownPrefix }: RoutesSetup): void {
   const ignoresCase = routerOptions(scope).some(({ caseSensitive }) => caseSensitive === false);
-  /** The route whose path a request has, with another method. */
   const askedRoute = ({ params }: FastifyRequest, auth: AuthInUse) => {
     const [first = "", id, ...rest] = (params as { "*": string })["*"].replace(/\/$/, "").split("/");
     const action = ignoresCase ? first.toLowerCase() : first;

@@ -73,11 +73,7 @@ export function reportCookies(log: Log, origin: PublicOrigin, { auth, mountPath 
   });
 }
 
-/**
- * Refuses providers that are not configured and methods that are not served.
- *
- * @returns The provider that the path names.
- */
+/** The provider that the path names. Refuses others than are configured, and methods that are not served. */
 export function assertServed(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -9,8 +9,8 @@ import { allowedRedirect } from "../core/flow.ts";
 import { FastifyAuthError, type FastifyAuthErrorCode, TooManyRequests } from "../errors.ts";
 import { receivedRequest } from "../http/auth_route.ts";
 import { originOf } from "../http/origin.ts";
-import { acceptsHtml } from "../http/request.ts";
 import { prefersJson } from "../http/preferences.ts";
+import { acceptsHtml } from "../http/request.ts";
 import type { PageError } from "../pages/page_error.ts";
 import { eventsOf, type Publish } from "../telemetry/events.ts";
 import { authActions, errorTypeOf } from "../telemetry/operations.ts";
@@ -29,7 +29,6 @@ interface RouteRequest {
   readonly reply: FastifyReply;
 }
 
-/** Answers a request that the hooks have let pass. */
 export async function answerRequest({ route, mount, request, reply }: RouteRequest): Promise<FastifyReply> {
   const { action, parameters, limited } = route;
   const asked = { ...receivedRequest(request), action, parameters, limited };
@@ -53,8 +52,7 @@ export async function runAction(context: RequestContext, handle: Handler): Promi
   const answer = authActions.isObserved ? await observe(context, answered) : await answered();
   const { error, redirect, events = {}, isReported } = answer;
   if (error === undefined) {
-    if (isReported) return answer;
-    for (const [name, details] of Object.entries(events)) publish?.(name as never, details as never);
+    for (const event of isReported ? [] : Object.entries(events)) publish?.(...event as [never, never]);
     return answer;
   }
   // An error of this package that leads to no page is thrown on a route, and published then. The application gets every
@@ -85,12 +83,11 @@ async function keepCallbackUrl(answer: Answer, context: RequestContext): Promise
 
 export function publishFailure(publish: Publish | undefined, error: Error): void {
   if (publish === undefined) return;
-  const isOurs = error instanceof FastifyAuthError;
-  publish("fastify-authjs:sign-in-failure", {
-    reason: errorTypeOf(error),
-    status: (isOurs ? error.statusCode : undefined) ?? failureOf(error).status,
-    code: isOurs ? undefined : failureOf(error).code,
-  });
+  const { status, code } = failureOf(error);
+  const said = error instanceof FastifyAuthError
+    ? { status: error.statusCode ?? status, code: undefined }
+    : { status, code };
+  publish("fastify-authjs:sign-in-failure", { reason: errorTypeOf(error), ...said });
 }
 
 function observe(context: RequestContext, answer: () => Promise<Answer>): Promise<Answer> {
@@ -115,15 +112,14 @@ function observe(context: RequestContext, answer: () => Promise<Answer>): Promis
 }
 
 function failed(error: Error): Pick<AuthActionOperation, "errorType" | "status"> {
-  const { statusCode = failureOf(error).status } = error as { statusCode?: number };
-  return { errorType: errorTypeOf(error), status: statusCode };
+  const { statusCode: status = failureOf(error).status } = error as { statusCode?: number };
+  return { errorType: errorTypeOf(error), status };
 }
 
 /**
- * The error handler of a route.
+ * The error handler of a route. Throws what the application's own is to answer.
  *
  * @param id The provider, if the path is for that one alone.
- * @throws The error, if the application's error handler is to answer it.
  */
 export async function refuseRequest(asked: RouteRequest, error: Error, id: string | undefined): Promise<FastifyReply> {
   const { route, mount, request, reply } = asked;
@@ -146,11 +142,7 @@ const PAGE_ERRORS: Partial<Record<FastifyAuthErrorCode, PageError>> = {
   FST_AUTHJS_UNAVAILABLE: "Unavailable",
 };
 
-/**
- * Sends a browser a page for an error, unless the application has an error page of its own.
- *
- * @throws The error, if there is no page for it.
- */
+/** Sends a browser a page for an error. Throws it if there is none, or the application has an error page of its own. */
 export async function sendFailedPage(
   { auth, mountPath }: Mount,
   error: Error,
@@ -179,15 +171,11 @@ function wantsPage({ method, headers }: FastifyRequest): boolean {
 }
 
 /**
- * Answers a request that is one too many: a script as other failures are sent to it, a browser with a page, that of the
- * application if it has one.
- *
- * @throws {TooManyRequests} For every other client: the application's error handler answers it.
+ * Answers a script as other failures are sent to it, a browser with a page, that of the application if it has one. The
+ * application's error handler answers every other client.
  */
-async function sendTooManyRequests(
-  { route, mount, request, reply }: RouteRequest,
-  error: TooManyRequests,
-): Promise<FastifyReply> {
+async function sendTooManyRequests(asked: RouteRequest, error: TooManyRequests): Promise<FastifyReply> {
+  const { route, mount, request, reply } = asked;
   reply.headers(error.headers);
   if (!isOfSignIn(route, request.method)) return sendFailure(reply, error);
   const received = receivedRequest(request);
@@ -196,9 +184,7 @@ async function sendTooManyRequests(
   const { error: errorUrl, signIn } = mount.auth.config.core.pages ?? {};
   // Pages of ours have the status 429, which a redirect to a page of the application cannot have.
   const isOurs = isBrowser && !errorUrl;
-  if (isOurs && (signIn || request.method !== "POST")) {
-    return await sendFailedPage(mount, error, request, reply);
-  }
+  if (isOurs && (signIn || request.method !== "POST")) return await sendFailedPage(mount, error, request, reply);
   const body = received.body ?? (isOurs ? await unreadForm(request) : undefined);
   const context = requestContext(request, { ...received, body, action: route.action }, mount);
   context.logger.error(error);

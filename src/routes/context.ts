@@ -15,74 +15,59 @@ import { authQuery } from "./query.ts";
 /** What the routes of one registration share, for one configuration. */
 export interface Mount {
   readonly auth: AuthInUse;
-  /** The mount path as users see it, percent-encoded, without a trailing slash. */
   readonly mountPath: string;
-  /** Reads the session of a request, once however often it is called. */
   readonly readSession: (request: FastifyRequest) => Promise<SessionRead>;
 }
 
-/** What is asked. */
 export interface ContextRequest extends Received {
   readonly action: string;
   /** The parameters of the query that count, if the route says so. */
   readonly parameters?: readonly string[] | undefined;
   readonly limited?: Limited | undefined;
-  /** Whether the application asks it. */
   readonly fromApplication?: boolean;
 }
 
-/**
- * Builds the context: each part of the request is normalised here and nowhere else.
- *
- * @param received What is asked: by the request itself, on a route of the plugin, or else by the application.
- * @throws {FastifyAuthError} 400 for a body that cannot be used, 414 for a query that is too long.
- */
+/** Builds the context: each part of what a request, or the application, asks is normalised here and nowhere else. */
 export function requestContext(
   request: FastifyRequest,
-  received: ContextRequest,
+  { id, parameters, query: sentQuery, body: sentBody, ...asked }: ContextRequest,
   { auth, mountPath, readSession }: Mount,
 ): RequestContext {
-  const { action, method, origin, headers, parameters, limited } = received;
+  const { action, method, origin, headers, limited, fromApplication = false } = asked;
   const { config } = auth;
   const { log } = request;
   const settings = auth.settings(origin.secure);
-  const provider = config.providers.get(received.id ?? "");
-  const { query, callbackUrl } = authQuery(
-    received.query,
-    { action, method, type: provider?.type, parameters },
-    origin.href,
-  );
-  const fields = method === "POST" ? authBody(received.body, action) : undefined;
+  const provider = config.providers.get(id ?? "");
+  const route = { action, method, type: provider?.type, parameters };
+  const { query, callbackUrl } = authQuery(sentQuery, route, origin.href);
+  const fields = method === "POST" ? authBody(sentBody, action) : undefined;
   // One field of the sign-in page may be for a user name and for the address of a mail.
   const isOfName = provider?.type === "email" && fields?.email === undefined && fields?.username !== undefined;
   const sent = isOfName ? { ...fields, email: fields.username } : fields;
-  const asked = sent?.callbackUrl ?? callbackUrl;
-  if (asked) warnOfRefusal(asked as string, origin, auth, log);
+  const address = sent?.callbackUrl ?? callbackUrl;
+  if (address) warnOfRefusal(address as string, origin, auth, log);
   // That of a sign-in may be in the query, from where core would send it to the provider.
   const fallback = action === "signin" || action === "callback" ? callbackUrl : undefined;
   const choice = sent?.rememberMe as string | undefined;
-  const body = sent && asked !== undefined ? withCallbackUrl(sent, fallback, origin) : sent;
+  const body = sent && address !== undefined ? withCallbackUrl(sent, fallback, origin) : sent;
   const { cookie } = headers;
   const cookies = cookie ? normalizeCallbackCookie(cookie, settings.callbackUrlCookie.name, origin.href) : "";
   return {
+    ...asked,
+    limited,
+    fromApplication,
     request,
     auth,
     config,
     settings,
     mountPath,
-    origin,
-    action,
     provider,
-    method,
-    limited,
-    headers,
     cookies,
     held: readSessionCookie(cookies, settings.cookie.name),
     query,
     body,
     callbackUrl: body?.callbackUrl as string | undefined,
     rememberMe: config.ephemeralMaxAge === undefined || (choice === undefined ? undefined : choice !== "false"),
-    fromApplication: received.fromApplication === true,
     publish: eventsOf(request, { mountPath, provider: provider?.id }),
     readSession: () => readSession(request),
     logger: toCoreLogger(log, config.core.logger, config.core.debug),
@@ -91,7 +76,6 @@ export function requestContext(
   };
 }
 
-/** The body, with its callback URL normalised. */
 function withCallbackUrl(
   { callbackUrl, ...body }: AuthBody,
   fallback: string | undefined,
@@ -101,7 +85,7 @@ function withCallbackUrl(
   return normalized === undefined ? body : { ...body, callbackUrl: normalized };
 }
 
-/** Says once that a `callbackUrl` is not where the user will go. A `redirect` callback decides itself. */
+/** A `redirect` callback decides itself. */
 function warnOfRefusal(callbackUrl: string, { href }: PublicOrigin, auth: AuthInUse, log: Log): void {
   if (auth.config.core.callbacks?.redirect) return;
   const url = normalizeCallbackUrl(callbackUrl);

@@ -6,8 +6,8 @@ import { failureOf } from "../core/failure.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
-import { acceptsHtml } from "../http/request.ts";
 import { prefersJson } from "../http/preferences.ts";
+import { acceptsHtml } from "../http/request.ts";
 import { headerText, LATE_PAYLOAD, type LateReply, onHeaders } from "../http/reply_headers.ts";
 import { toSetCookieLine } from "../http/set_cookie.ts";
 import type { Page } from "../pages/types.ts";
@@ -96,8 +96,7 @@ async function redirectBrowser(reply: FastifyReply, url: string, context: Reques
 function redirectPage(url: string, { host }: URL, { origin, provider, config }: RequestContext): Page {
   const { siteName = origin.host, providers } = config.pages;
   // With the other types a sign-in leads to an address of the application.
-  const begins = provider?.type === "oauth" || provider?.type === "oidc";
-  const name = begins ? providers.find(({ id }) => id === provider.id)?.name : undefined;
+  const name = provider?.isOAuth ? providers.find(({ id }) => id === provider.id)?.name : undefined;
   return { kind: "redirect", url, to: host === origin.host ? siteName : name ?? host };
 }
 
@@ -106,8 +105,6 @@ const POLICY = "content-security-policy";
 /**
  * Whether a form on a page with these policies may not lead to a URL of another origin. Of the sources only those that
  * allow every host count: a provider may redirect to a host that the policy does not name.
- *
- * @param policies The values of `Content-Security-Policy`, separated by commas.
  */
 function blocksForms(policies: string, { protocol }: URL): boolean {
   return policies.toLowerCase().split(",").some((policy) => {
@@ -118,7 +115,7 @@ function blocksForms(policies: string, { protocol }: URL): boolean {
   });
 }
 
-/** Sends an error as JSON, as far as a client may know of it. */
+/** As JSON, as far as a client may know of it. */
 export function sendFailure(reply: FastifyReply, failure: Error): FastifyReply {
   const { status, error, code, message, retryAfter } = failureOf(failure);
   if (retryAfter !== undefined) reply.header("retry-after", retryAfter);

@@ -10,7 +10,6 @@ import { LANGUAGE_COOKIE } from "../pages/language_choice.ts";
 import { sourceOf } from "../pages/policy.ts";
 import type { Page, PageView, Wait } from "../pages/types.ts";
 
-/** Where a page is shown. */
 type PagePlace = Pick<RequestContext, "auth" | "mountPath" | "origin">;
 
 /** The page, rendered for the request. Sets its headers, the `Content-Security-Policy` among them, but no status. */
@@ -70,7 +69,6 @@ function nonceOf(reply: FastifyReply): PageView["nonce"] {
   return { script: nonce, style: nonce };
 }
 
-/** Sends a file below `<prefix>/assets/`, of the configuration that the request is for. */
 export async function sendAsset(reply: FastifyReply, file: string, auth: AuthInUse): Promise<FastifyReply> {
   const asset = (await auth.assets()).find(file);
   if (asset === undefined) throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such file.");

@@ -14,10 +14,8 @@ import type { SessionStoreFailure } from "../session/shared_store.ts";
 import { isRowFor } from "../session/name.ts";
 
 /**
- * Ends the session of the request if the answer removes its cookie, as a sign-out does. An answer that sets a new token
- * and removes chunks that it does not need continues the session.
- *
- * @returns Why copies of the cookie may still be accepted.
+ * Ends the session of the request if the answer removes its cookie, and sets no new one. Gives why copies of it may
+ * still be accepted.
  */
 export async function endRemovedSession(
   answer: Answer,
@@ -68,11 +66,7 @@ async function endReplaced(token: string, context: RequestContext): Promise<void
   }
 }
 
-/**
- * Who is signed in, as core is told.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_UNAVAILABLE` if the adapter fails.
- */
+/** Who is signed in, as core is told. */
 export async function readSignedIn(context: RequestContext): Promise<SignedIn | undefined> {
   try {
     return await signedInBy(context.held.token, context.settings);
@@ -82,11 +76,7 @@ export async function readSignedIn(context: RequestContext): Promise<SignedIn | 
   }
 }
 
-/**
- * Whether the session of a token ended. Other processes are only asked about a token that may be a session.
- *
- * @throws {SessionStoreFailure} If that is not known.
- */
+/** Whether the session of a token ended. Other processes are only asked about a token that may be a session. */
 export async function sessionHasEnded(token: string, context: RequestContext): Promise<boolean> {
   const { settings } = context;
   const { live, strategy, hooks } = settings;

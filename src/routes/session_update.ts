@@ -20,11 +20,9 @@ import { refreshedElsewhere, updateInTurn } from "../session/in_turn.ts";
 import { UNCACHED } from "./pages.ts";
 import { endRemovedSession, sessionHasEnded } from "./session_change.ts";
 
-/**
- * `GET <prefix>/session`: the session or `null`, or 503 if the adapter failed: after `null` a client would sign its
- * user out.
- */
+/** A GET is 503 if the adapter failed: after `null` a client would sign its user out. */
 export async function handleSession(context: RequestContext): Promise<Answer> {
+  if (context.method === "POST") return await updateSession(context);
   const { session, failure } = await context.readSession();
   const answer = jsonAnswer(session);
   if (failure !== undefined) return { ...answer, error: failure };
@@ -32,11 +30,11 @@ export async function handleSession(context: RequestContext): Promise<Answer> {
 }
 
 /**
- * `POST <prefix>/session`: a read whose callbacks get the data of the request, and that gives the session a new token.
- * Its newest token is updated, so that the `jwt` callback does not refresh one again. Reads that begin meanwhile wait
- * for the updated one, and running requests with earlier tokens continue with it.
+ * Updates the session by a read whose callbacks get the data of the request, and that gives it a new token. Its newest
+ * token is updated, so that the `jwt` callback does not refresh one again. Reads that begin meanwhile wait for the
+ * updated one, and running requests with earlier tokens continue with it.
  */
-export async function handleSessionUpdate(context: RequestContext): Promise<Answer> {
+async function updateSession(context: RequestContext): Promise<Answer> {
   const refused = csrfRefusal(context);
   if (refused !== undefined) return refused;
   const { settings } = context;
@@ -54,7 +52,6 @@ export async function handleSessionUpdate(context: RequestContext): Promise<Answ
   return done?.answer ?? failed(refreshedElsewhere(), context);
 }
 
-/** Updates the session by its newest token. */
 async function updateToken(newest: string, name: string, context: RequestContext): Promise<Answer> {
   const { held, settings } = context;
   const { live } = settings;
@@ -115,17 +112,14 @@ function failed(failure: FastifyAuthError, { fromApplication }: RequestContext):
   return { ...jsonAnswer(null, 503), error, isReported: isWrapped };
 }
 
-/** The updated session, and its cookies. */
 function updated(session: unknown, token: string, name: string, context: RequestContext): Answer {
   const { settings } = context;
-  const body = settings.leaveOut === undefined
-    ? session
-    : JSON.parse(JSON.stringify(session, settings.leaveOut) ?? "null");
+  const { leaveOut } = settings;
+  const body = leaveOut === undefined ? session : JSON.parse(JSON.stringify(session, leaveOut) ?? "null");
   const cookies = sessionCookies(token, sessionParts(context), settings.cookie, cookieEnd(name, settings));
   return { ...jsonAnswer(body), cookies, session: token };
 }
 
-/** No session: its cookies are removed. */
 function withoutSession(context: RequestContext): Answer {
   return { ...jsonAnswer(null), cookies: sessionRemovals(context) };
 }

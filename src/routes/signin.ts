@@ -11,7 +11,6 @@ import { keepRedirect } from "./callback/attempts.ts";
 import { keepCode } from "./callback/email_code.ts";
 import { handleSignInPage } from "./pages.ts";
 
-/** Answers with the sign-in page, or begins a sign-in. */
 export async function handleSignIn(context: RequestContext): Promise<Answer> {
   const { provider, method, mountPath, query } = context;
   if (provider === undefined) {
@@ -34,11 +33,7 @@ async function leadToPage(context: RequestContext): Promise<Answer> {
   }
 }
 
-/**
- * Begins a sign-in.
- *
- * @param linkTo The id of the user to whom an account is to be linked, and nothing else done.
- */
+/** @param linkTo The id of the user to whom an account is to be linked, and nothing else done. */
 export async function beginSignIn(context: ProviderContext, linkTo?: string): Promise<Answer> {
   const refused = csrfRefusal(context);
   if (refused !== undefined) return refused;

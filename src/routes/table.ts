@@ -7,11 +7,9 @@ import { later } from "../utils/later.ts";
 
 type Method = "GET" | "POST";
 
-/** One route below the mount path. */
 export interface AuthRoute {
   /** The first segment of its path. */
   readonly action: string;
-  /** The methods it is served for. */
   readonly methods: readonly Method[];
   /** Whether a provider id follows the action. */
   readonly provider: boolean;
@@ -21,7 +19,6 @@ export interface AuthRoute {
   readonly parameters?: readonly string[];
   /** Whether servers send it, of any site. */
   readonly fromServers?: boolean;
-  /** What limits count of it. */
   readonly limited?: Limited;
   /** Sends an error that came before the handler, in the form of the route. */
   readonly refuse?: (reply: FastifyReply, error: Error) => Promise<FastifyReply>;
@@ -29,14 +26,11 @@ export interface AuthRoute {
   readonly handle?: Handler;
 }
 
-/** What answers a route; `undefined` if the configuration does not have it. */
 export function handlerOf({ action, handle }: AuthRoute, { hooks }: AuthInUse): Handler | undefined {
   return handle ?? hooks.map(({ handlers }) => handlers?.[action]).find((each) => each !== undefined);
 }
 
 const signIn = later(async () => (await import("./signin.ts")).handleSignIn);
-const readSession = later(async () => (await import("./session_update.ts")).handleSession);
-const updateSession = later(async () => (await import("./session_update.ts")).handleSessionUpdate);
 
 /** Every route, under any prefix. A handler is loaded with the first request for it. */
 export const AUTH_ROUTES: readonly AuthRoute[] = [
@@ -48,11 +42,7 @@ export const AUTH_ROUTES: readonly AuthRoute[] = [
     later(async () => (await import("./callback/callback.ts")).handleCallback),
   ),
   route("signout", ["GET", "POST"], later(async () => (await import("./signout.ts")).handleSignOut)),
-  route(
-    "session",
-    ["GET", "POST"],
-    (context) => context.method === "GET" ? readSession(context) : updateSession(context),
-  ),
+  route("session", ["GET", "POST"], later(async () => (await import("./session_update.ts")).handleSession)),
   route("csrf", ["GET"], later(async () => (await import("./pages.ts")).csrfAnswer)),
   route("providers", ["GET"], later(async () => (await import("./pages.ts")).handleProviders)),
   route("error", ["GET"], later(async () => (await import("./pages.ts")).handleErrorPage)),
@@ -68,15 +58,13 @@ function route(action: string, methods: readonly Method[], handle: Handler): Aut
   return { action, methods, provider: false, handle };
 }
 
-function routeOfProvider(
-  action: string,
-  methods: readonly Method[],
-  handle: (context: ProviderContext) => Promise<Answer>,
-): AuthRoute {
+type ProviderHandler = (context: ProviderContext) => Promise<Answer>;
+
+function routeOfProvider(action: string, methods: readonly Method[], handle: ProviderHandler): AuthRoute {
   return { action, methods, provider: true, limited: "requests", handle: handle as Handler };
 }
 
-/** The methods of a route for one provider: passwords and authenticators' responses must not be in a URL. */
+/** Passwords and authenticators' responses must not be in a URL. */
 export function methodsFor(route: AuthRoute, provider: ProviderSummary): readonly Method[] {
   const posted = provider.type === "credentials" || provider.type === "webauthn";
   return route.action === "callback" && posted ? ["POST"] : route.methods;
@@ -86,11 +74,8 @@ export function methodsFor(route: AuthRoute, provider: ProviderSummary): readonl
  * Whether an authorization server leads browsers here, also with a POST (`response_mode=form_post`): a check cookie
  * says whether the sign-in began in this browser.
  */
-export function isCallbackOfServer(
-  { action }: Pick<AuthRoute, "action">,
-  provider: ProviderSummary | undefined,
-): boolean {
-  return action === "callback" && (provider?.type === "oauth" || provider?.type === "oidc");
+export function isCallbackOfServer({ action }: Pick<AuthRoute, "action">, provider?: ProviderSummary): boolean {
+  return action === "callback" && provider?.isOAuth === true;
 }
 
 export function isOfSignIn({ action, provider }: Pick<AuthRoute, "action" | "provider">, method: string): boolean {

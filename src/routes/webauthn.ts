@@ -41,10 +41,8 @@ export async function handleWebAuthnOptions(received: ProviderContext): Promise<
     signedIn,
     wrapAdapter: (adapter) => ({
       ...adapter,
-      async listAuthenticatorsByUserId(userId) {
-        const found = await findPasskeys(adapter, userId, passkeyProviders(context));
-        return found.map(({ row }) => row);
-      },
+      listAuthenticatorsByUserId: async (userId) =>
+        (await findPasskeys(adapter, userId, passkeyProviders(context))).map(({ row }) => row),
     }),
   });
   const { error } = answer;
@@ -66,7 +64,6 @@ export async function handleWebAuthnOptions(received: ProviderContext): Promise<
   return { ...kept, cookies: kept.cookies.filter((cookie) => !answer.cookies.includes(cookie)) };
 }
 
-/** The ids of the providers for passkeys. */
 export function passkeyProviders({ config }: ProviderContext): string[] {
   return [...config.providers.values()].filter(({ type }) => type === "webauthn").map(({ id }) => id);
 }
@@ -95,7 +92,6 @@ export async function handleWebAuthnCallback(received: ProviderContext): Promise
   return attempt === undefined ? answer : dropAttempt(answer, attempt, received);
 }
 
-/** Has core verify the result of a ceremony. */
 async function verify(
   { challenge, user, ...attempt }: Attempt & Pick<Checks, "challenge">,
   context: ProviderContext,

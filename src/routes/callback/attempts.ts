@@ -12,45 +12,34 @@ import { type SignedIn, signedInBy } from "../../session/open.ts";
 import { replyKind } from "../reply.ts";
 import { readSignedIn } from "../session_change.ts";
 
-/** How long an attempt may take, in seconds: as long as core gives it. */
-const MAX_AGE = 900;
+/** How long an attempt may take, as in core, and how long one at a provider is known, to begin it again, in seconds. */
+const MAX_AGE = 900, KNOWN_FOR = 3600;
 
-/** For how long a sign-in at a provider is known, in seconds: if it ends too late, it can begin again. */
-const KNOWN_FOR = 3600;
-
-/** How many are kept. */
-const MAXIMUM = 8;
-
-/** Characters that they may have together, beside the session: servers limit the head of a request. */
-const BUDGET = 4096;
+/** How many are kept, and their characters, beside the session: servers limit the head of a request. */
+const MAXIMUM = 8, BUDGET = 4096;
 
 /** Characters of the value: browsers drop cookies above 4,096 bytes with their names. */
 const LONGEST = 4000;
 
 /** What is kept of an attempt. Its `state` or challenge comes back with the callback. */
 export interface Attempt extends Pick<Checks, "pkce" | "nonce" | "user"> {
-  /** The name of its cookie. */
+  /** Of its cookie. */
   readonly name: string;
   /** The id of the user to whom the account is to be linked, and nothing else done. */
   readonly linkTo?: string | undefined;
   /** Who was signed in when it began. */
   readonly startedBy: string | undefined;
-  /** The id of the provider. */
   readonly provider: string;
-  /** When it ends, in seconds since 1970. */
+  /** In seconds since 1970. */
   readonly until: number;
-  /** A digest of the `state` or the challenge. */
+  /** Of the `state` or the challenge. */
   readonly digest: string;
-  /** Where it leads. */
   readonly callbackUrl?: string | undefined;
   /** Whether a script or the application began it, and no page of ours. */
   readonly byScript?: boolean;
   /** Whether its session goes on when the browser is closed, if that was said. */
   readonly rememberMe?: boolean | undefined;
 }
-
-/** The part of a request that its attempts depend on. */
-export type AttemptRequest = Pick<ProviderContext, "provider" | "settings" | "cookies">;
 
 /**
  * The answer, which sends the browser to a provider and keeps the attempt. What its checks need is in the address: PKCE
@@ -109,6 +98,8 @@ async function keep(
   const value = full.length > LONGEST ? place!.seal(JSON.stringify(content)) : full;
   const { prefix, options } = cookieOf(context);
   const name = `${prefix}${Date.now().toString(36).padStart(8, "0")}${nameIn(content.digest)}`;
+  // What a cookie takes of a Cookie header, with `=` and `; `.
+  const sizeOf = (pair: readonly string[]) => pair.join("=; ").length;
   let left = BUDGET - sizeOf([name, value]);
   const removed = heldAttempts(context).filter((pair, newer) => (left -= sizeOf(pair)) < 0 || newer + 1 >= MAXIMUM);
   return {
@@ -121,11 +112,6 @@ async function keep(
   };
 }
 
-/** What a cookie takes of a Cookie header, with `=` and `; `. */
-function sizeOf([name, value]: readonly [string, string]): number {
-  return name.length + value.length + 3;
-}
-
 /** The attempt to which the `state` of a callback leads, or the challenge of a passkey. */
 export function findAttempt(context: ProviderContext, key: string): Attempt | undefined {
   const digest = digestOf(key);
@@ -133,15 +119,14 @@ export function findAttempt(context: ProviderContext, key: string): Attempt | un
   return openAttempts(named, context).find((each) => each.digest === digest);
 }
 
-/** Whether an attempt has taken too long. */
 export function isOver({ until }: Attempt): boolean {
   return until < now();
 }
 
 /** The latest attempt at the provider. */
-export function newestAttempt(context: AttemptRequest): Attempt | undefined {
-  const { id } = context.provider;
-  return openAttempts(heldAttempts(context), context).find((each) => each.provider === id && !isOver(each));
+export function newestAttempt(context: ProviderContext): Attempt | undefined {
+  const opened = openAttempts(heldAttempts(context), context);
+  return opened.find((each) => each.provider === context.provider.id && !isOver(each));
 }
 
 /** The message for the log if a callback leads to no attempt. */
@@ -171,7 +156,6 @@ export async function linkedUser({ startedBy }: Attempt, context: ProviderContex
   return isSame ? await readSignedIn(context) : undefined;
 }
 
-/** The answer, which also removes an attempt. */
 export function dropAttempt(answer: Answer, { name }: Attempt, context: ProviderContext): Answer {
   return { ...answer, cookies: [...answer.cookies, removalOf(name, cookieOf(context).options)] };
 }
@@ -187,22 +171,18 @@ export function contextOf({ callbackUrl, ...attempt }: Attempt, received: Provid
 
 type HeldAttempt = [name: string, value: string];
 
-/** The attempts that this process can open. */
-function openAttempts(held: HeldAttempt[], { settings }: AttemptRequest): Attempt[] {
+function openAttempts(held: HeldAttempt[], { settings }: ProviderContext): Attempt[] {
   return held.flatMap(([name, value]) => {
     const text = settings.attempts.map((place) => place.open(value)).find((each) => each !== undefined);
     return text === undefined ? [] : { ...JSON.parse(text) as Attempt, name };
   });
 }
 
-/**
- * What follows the prefix in a name: the time, which sorts attempts by age, also those of a secret that is not known
- * here, and the begin of the digest.
- */
+/** What follows the prefix in a name: the time, which sorts attempts of any secret, and the begin of the digest. */
 const NAME = /^[0-9a-z]{8}[\w-]{11}$/;
 
-/** The cookies of the attempts in the request, the newest first. */
-function heldAttempts(context: AttemptRequest): HeldAttempt[] {
+/** The newest first. */
+function heldAttempts(context: ProviderContext): HeldAttempt[] {
   const { prefix } = cookieOf(context);
   if (!context.cookies.includes(prefix)) return [];
   const pairs = Object.entries(parseCookie(context.cookies)) as HeldAttempt[];
@@ -211,7 +191,7 @@ function heldAttempts(context: AttemptRequest): HeldAttempt[] {
 }
 
 /** With a form from another site (`response_mode=form_post`) a browser sends only `SameSite=None` cookies. */
-function cookieOf({ provider, settings }: AttemptRequest) {
+function cookieOf({ provider, settings }: ProviderContext) {
   const { name, options: { expires: _, ...own } } = settings.stateCookie;
   const crossSite = provider.formPost && { sameSite: "none" as const, secure: true };
   return { prefix: `${name}.`, options: { ...own, ...crossSite } };

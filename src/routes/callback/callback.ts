@@ -12,7 +12,6 @@ import { handleWebAuthnCallback, passkeyProviders } from "../webauthn.ts";
 import { handleEmailCallback } from "./email.ts";
 import { handleOAuthCallback } from "./oauth.ts";
 
-/** Answers a callback. */
 export async function handleCallback(context: ProviderContext): Promise<Answer> {
   const answer = await HANDLERS[context.provider.type]!(await withoutEndedSession(context));
   await replaceSession(answer, context);

@@ -1,6 +1,7 @@
 /**
  * The callback of an OAuth or OpenID Connect provider. An invalid one is refused before any request to the provider.
  */
+import { customFetch } from "@auth/core";
 import { InvalidCheck, OAuthCallbackError } from "@auth/core/errors";
 import { isRedirectProxy } from "../../config/redirect_proxy.ts";
 import { type Answer, redirectAnswer } from "../../core/answer.ts";
@@ -9,7 +10,15 @@ import type { ProviderContext } from "../../core/context.ts";
 import { errorAnswer, type Failure } from "../../core/failure.ts";
 import { decode } from "../../jwt/codec.ts";
 import type { FailureCode } from "../../pages/page_error.ts";
-import { errorIn, type ProviderError, toLoggable, toLogText } from "../../provider/provider_error.ts";
+import type { Fetch } from "../../provider/fetch.ts";
+import {
+  errorIn,
+  type ProviderError,
+  ProviderUnavailable,
+  toLoggable,
+  toLogText,
+} from "../../provider/provider_error.ts";
+import type { ProviderServer } from "../../provider/summary.ts";
 import {
   type Attempt,
   contextOf,
@@ -20,7 +29,6 @@ import {
   newestAttempt,
   noAttempt,
 } from "./attempts.ts";
-import { isIssuerOf, issuerProblem, unknownIssuer } from "./issuer.ts";
 import { leadOn } from "../failed_form.ts";
 
 /**
@@ -101,7 +109,6 @@ async function answerCallback(
   }
 }
 
-/** The error for a callback that does not belong to this sign-in, with what the provider says. */
 function refusal(problem: string, said: ProviderError, Refusal = InvalidCheck): InvalidCheck {
   const text = [said.error, said.error_description].filter(Boolean).join(", ");
   return new Refusal(text ? `${problem} It says: ${text}` : problem, { cause: said });
@@ -121,8 +128,6 @@ const STATE_SALT = "encodedState";
 /**
  * The address of the deployment that the callback is for, if this one only takes it (`redirectProxyUrl`). Core would
  * redirect with the code to any address there, and one that follows the Host header puts into it what a client says.
- *
- * @throws {InvalidCheck} If it must not get the code.
  */
 async function deploymentOf(
   parameters: Parameters,
@@ -151,7 +156,6 @@ async function deploymentOf(
 
 type Parameters = Readonly<Record<string, unknown>>;
 
-/** The parameters that core reads. */
 function parametersOf(context: ProviderContext): Parameters {
   return context.provider.formPost ? context.body ?? {} : queryOf(context);
 }
@@ -170,4 +174,88 @@ function missingCheck({ provider: { id, checks } }: ProviderContext, attempt?: A
   if (attempt !== undefined && (attempt.provider !== id || isOver(attempt))) return "state";
   const kept = { ...attempt, state: attempt?.digest };
   return (["state", "pkce", "nonce"] as const).find((each) => checks.includes(each) && kept[each] === undefined);
+}
+
+/** What is read of oauth4webapi's errors. */
+interface IssuerMismatch {
+  readonly expected?: unknown;
+  readonly claim?: string;
+  readonly claims?: { readonly iss?: unknown };
+  readonly parameters?: URLSearchParams;
+}
+
+/** The problem, if an error of core's is about an unexpected issuer (RFC 9207, OpenID Connect Core section 3.1.3.7). */
+function issuerProblem({ cause }: Error, { provider: { id, server } }: ProviderContext): string | undefined {
+  const { err } = (cause ?? {}) as { err?: Error & { code?: string } };
+  const { expected, claim, claims, parameters } = (err?.cause ?? {}) as IssuerMismatch;
+  if (err?.code === "OAUTH_JWT_CLAIM_COMPARISON_FAILED" && claim === "iss" && server.issuer === undefined) {
+    return unknownIssuer(id, "ID token", claims?.iss);
+  }
+  if (err?.code !== "OAUTH_INVALID_RESPONSE") return undefined;
+  if (/^response parameter "iss" \(issuer\) missing/.test(err.message)) {
+    return `The callback of "${id}" names no issuer, which its metadata promise (RFC 9207).`;
+  }
+  if (!/^unexpected "iss"/.test(err.message)) return undefined;
+  return `The callback of "${id}" names the issuer ${quote(parameters?.get("iss"))} (RFC 9207), and ` +
+    `${quote(expected)} is expected: the two have to be the same to the letter.`;
+}
+
+function unknownIssuer(id: string, what: string, iss: unknown): string {
+  const issuer = quote(iss);
+  return `The ${what} of "${id}" names the issuer ${issuer}, and none is configured to compare it with. If ` +
+    `it is the provider's own, set \`issuer: ${issuer}\`.`;
+}
+
+function quote(issuer: unknown): string {
+  return JSON.stringify(toLogText(issuer) ?? null);
+}
+
+/**
+ * Whether an issuer is the configured provider, by the metadata it publishes: either the document at `wellKnown` names
+ * this issuer, or the issuer's own document, on the host of the token endpoint, names the configured endpoints. The
+ * issuer of another server, as in a mix-up attack, fails.
+ */
+async function isIssuerOf(iss: string, { provider: { id, server }, config }: ProviderContext): Promise<boolean> {
+  const { [customFetch]: send } = config.coreProviders.get(id) as unknown as { [customFetch]: Fetch };
+  const { wellKnown, authorization, token } = server;
+  if (wellKnown !== undefined) return (await fetchMetadata(wellKnown, send))?.issuer === iss;
+  for (const url of metadataUrls(iss, server)) {
+    const metadata = await fetchMetadata(url, send);
+    if (metadata?.issuer !== iss) continue;
+    return isSameAddress(metadata.authorization_endpoint, authorization) &&
+      isSameAddress(metadata.token_endpoint, token);
+  }
+  return false;
+}
+
+/** The addresses of an issuer's documents; none if it is not on the host of the token endpoint. */
+function metadataUrls(iss: string, { token = "" }: ProviderServer): string[] {
+  if (!URL.canParse(iss) || !URL.canParse(token)) return [];
+  const { origin, pathname, search, hash } = new URL(iss);
+  if (origin !== new URL(token).origin || search || hash) return [];
+  const path = pathname.replace(/\/$/, "");
+  return [
+    `${origin}/.well-known/oauth-authorization-server${path}`,
+    `${origin}${path}/.well-known/openid-configuration`,
+  ];
+}
+
+async function fetchMetadata(url: string, send: Fetch): Promise<Record<string, unknown> | undefined> {
+  try {
+    const response = await send(url, { headers: { accept: "application/json" }, redirect: "manual" });
+    return await response.json() ?? undefined;
+  } catch (error) {
+    // Some servers have a page at every address: then the metadata are not at this one. Otherwise the caller refuses
+    // the response, and logs what to configure.
+    const { status } = (error as { cause?: { status?: number } }).cause ?? {};
+    if (error instanceof ProviderUnavailable && status !== 200) throw error;
+    return undefined;
+  }
+}
+
+/** Without the query, which may have parameters of the application. */
+function isSameAddress(published: unknown, configured = ""): boolean {
+  if (typeof published !== "string" || !URL.canParse(published) || !URL.canParse(configured)) return false;
+  const [a, b] = [new URL(published), new URL(configured)];
+  return a.origin === b.origin && a.pathname === b.pathname;
 }
