@@ -43,7 +43,12 @@ export class Languages {
   constructor(options: LanguageOptions = {}) {
     const { language, texts = {} } = options;
     this.#options = options;
-    this.#texts = canonicalTexts(texts);
+    const byTag = new Map<string, Partial<Texts>>();
+    for (const [tag, own] of Object.entries(texts)) {
+      const canonical = assertTexts(tag, own);
+      byTag.set(canonical, { ...byTag.get(canonical), ...own });
+    }
+    this.#texts = byTag;
     this.#available = [...new Set([...BUILT_IN, ...this.#texts.keys()])];
     if (language !== undefined && typeof language !== "function" && typeof language !== "string") {
       throw this.#unknown(language);
@@ -74,7 +79,9 @@ export class Languages {
   async #language(tag: string): Promise<Omit<Language, "asked">> {
     let language = this.#languages.get(tag);
     if (language === undefined) {
-      const near = await nearestBuiltIn(tag);
+      const { LanguageChoice } = await import("./language_choice.ts");
+      // Its texts stand in for those that the language lacks: "pt" for "pt-BR", else English.
+      const near = new LanguageChoice(undefined, BUILT_IN).match(tag) ?? "en";
       const texts = { ...await this.#builtIn(near), ...this.#texts.get(near), ...this.#texts.get(tag) };
       language = { tag, direction: directionOf(tag), texts };
       this.#languages.set(tag, language);
@@ -86,24 +93,15 @@ export class Languages {
   async #builtIn(tag: string): Promise<Texts> {
     const index = PACKED_LANGUAGES.indexOf(tag);
     if (index === -1) return en;
-    const [keys, ...languages] = this.#unpacked ??= await unpackTexts();
+    if (this.#unpacked === undefined) {
+      const { unpack } = await import("../utils/unpack.ts");
+      const { PACKED_TEXTS } = await import("./texts/packed.ts");
+      this.#unpacked = JSON.parse(unpack(PACKED_TEXTS)) as string[][];
+    }
+    const [keys, ...languages] = this.#unpacked;
     const known = languages[index]!.map((text, i) => [keys![i], text]).filter(([, text]) => text !== null);
     return { ...en, ...Object.fromEntries(known) };
   }
-}
-
-/** The built-in language whose texts stand in for those that a language lacks: "pt" for "pt-BR", else English. */
-async function nearestBuiltIn(tag: string): Promise<string> {
-  const { LanguageChoice } = await import("./language_choice.ts");
-  return new LanguageChoice(undefined, BUILT_IN).match(tag) ?? "en";
-}
-
-async function unpackTexts(): Promise<readonly string[][]> {
-  const [{ unpack }, { PACKED_TEXTS }] = await Promise.all([
-    import("../utils/unpack.ts"),
-    import("./texts/packed.ts"),
-  ]);
-  return JSON.parse(unpack(PACKED_TEXTS));
 }
 
 const BUILT_IN: readonly string[] = ["en", ...PACKED_LANGUAGES];
@@ -117,15 +115,6 @@ function directionOf(tag: string): Language["direction"] {
 }
 
 const PLACEHOLDER = /\{\w+\}/g;
-
-function canonicalTexts(texts: NonNullable<LanguageOptions["texts"]>): Map<string, Partial<Texts>> {
-  const byTag = new Map<string, Partial<Texts>>();
-  for (const [tag, own] of Object.entries(texts)) {
-    const canonical = assertTexts(tag, own);
-    byTag.set(canonical, { ...byTag.get(canonical), ...own });
-  }
-  return byTag;
-}
 
 /** @returns The tag in its canonical form. */
 function assertTexts(tag: string, texts: Partial<Texts>): string {

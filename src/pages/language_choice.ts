@@ -39,10 +39,6 @@ export class LanguageChoice {
     memoMethod: (accepted) => ({ tag: this.#preferred(accepted) }),
   });
 
-  /**
-   * @param configured The language of the configuration, or the function that tells it.
-   * @param available Language tags.
-   */
   constructor(configured: FastifyAuthPages["language"], available: readonly string[]) {
     this.#configured = configured;
     this.#available = available;
@@ -57,24 +53,16 @@ export class LanguageChoice {
       const tag = this.match(...(query.get(asked) ?? "").trim().split(/\s+/));
       if (tag !== undefined) return { tag, asked };
     }
-    return { tag: this.#keptFor(request) ?? this.#acceptedBy(request) ?? "en" };
+    const { cookie = "", "accept-language": accepted } = request.headers;
+    const kept = parseCookie(String(cookie))[LANGUAGE_COOKIE];
+    if (kept !== undefined && this.#available.includes(kept)) return { tag: kept };
+    return { tag: (accepted === undefined ? undefined : this.#accepted.memo(String(accepted)).tag) ?? "en" };
   }
 
   /** The languages by their names, in the order of these. */
   names(): readonly LanguageName[] {
     return this.#available.map((tag) => ({ tag, name: nameOf(tag) }))
       .sort((a, b) => a.name.localeCompare(b.name, "en"));
-  }
-
-  #keptFor({ headers }: LanguageRequest): string | undefined {
-    const kept = parseCookie(String(headers.cookie ?? ""))[LANGUAGE_COOKIE];
-    return this.#available.find((tag) => tag === kept);
-  }
-
-  #acceptedBy({ headers }: LanguageRequest): string | undefined {
-    const accepted = headers["accept-language"];
-    if (accepted === undefined) return undefined;
-    return this.#accepted.memo(String(accepted)).tag;
   }
 
   #preferred(languages: string): string | undefined {
