@@ -2,15 +2,8 @@
 import { FastifyAuthError } from "../errors.ts";
 import { redactUrl } from "../http/redact.ts";
 import { parseJson, parseJsonObject } from "../utils/decode.ts";
-import {
-  isUnavailableAnswer,
-  type OAuthError,
-  type ProviderError,
-  ProviderUnavailable,
-  readOAuthError,
-  toLoggable,
-  toLogText,
-} from "./provider_error.ts";
+import { isUnavailableAnswer, type OAuthError, type ProviderError, ProviderUnavailable } from "./provider_error.ts";
+import { readOAuthError, toLoggable, toLogText } from "./provider_error.ts";
 
 const UTF_8 = new TextDecoder();
 
@@ -55,27 +48,18 @@ export async function checkAnswer(answer: ProviderAnswer, isMetadata: boolean): 
     return assertReadable(answer, isJwt || parseJson(response.peek()) instanceof Object);
   }
   const error = failed(answer, oauthError);
-  if (isRedirect(response) ? !isMetadata : isUnavailableAnswer(response.status, oauthError?.error)) {
-    throw error;
-  }
+  if (isRedirect(response) ? !isMetadata : isUnavailableAnswer(response.status, oauthError?.error)) throw error;
   throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", error.message, { cause: error.cause });
-}
-
-interface TokenRequest {
-  /** Whether a code is exchanged. What a refresh makes of a failure is in `refresh_tokens.ts`. */
-  readonly isCode: boolean;
-  /** Whether `token.conform` makes another response of this one. */
-  readonly conforms: boolean;
 }
 
 /**
  * The answer of a token endpoint, with an error brought into the form of RFC 6749 section 5.2. Core can name
  * only that one: it knows no other status or member, and reads no body if there is a `WWW-Authenticate` header.
+ *
+ * @param isCode Whether a code is exchanged. What a refresh makes of a failure is in `refresh_tokens.ts`.
+ * @param conforms Whether `token.conform` makes another response of this one.
  */
-export async function tokenAnswer(
-  answer: ProviderAnswer,
-  { isCode, conforms }: TokenRequest,
-): Promise<Response> {
+export async function tokenAnswer(answer: ProviderAnswer, isCode: boolean, conforms: boolean): Promise<Response> {
   const { provider, response, sent } = answer;
   const { status, ok, headers } = response;
   const oauthError = await readOAuthError(response);

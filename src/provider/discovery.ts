@@ -12,10 +12,7 @@ const REDIRECTS = [301, 302, 303, 307, 308];
  * Where a redirect of a document leads within its origin: some servers add a slash to each path. Only these
  * are followed, since another server could say anything of this one.
  */
-export function discoveryRedirect(
-  { status, headers }: Pick<Response, "status" | "headers">,
-  url: URL,
-): URL | undefined {
+export function discoveryRedirect({ status, headers }: Pick<Response, "status" | "headers">, url: URL) {
   const location = headers.get("location");
   if (!REDIRECTS.includes(status) || location === null || !URL.canParse(location, url)) return undefined;
   const target = new URL(location, url);

@@ -9,6 +9,7 @@ import { invalidProvider } from "../errors.ts";
 import { redactError } from "../http/redact.ts";
 import type { VerificationMailParams } from "../types.ts";
 import { lazyPattern } from "../utils/later.ts";
+import type { SendParams } from "./mail_services.ts";
 
 /** The environment; an empty variable counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -41,13 +42,10 @@ export function prepareEmailProvider(provider: Provider, env: Environment): Prov
   };
 }
 
-/** A date can be this many seconds after 1970, which no link needs. */
-const LONGEST = 1e11;
-
-/** Core would read it with each sign-in, after the mail was sent. */
+/** Core would read it with each sign-in, after the mail was sent. A date can be 1e11 seconds after 1970. */
 function requireLifetime({ id, ...provider }: EmailConfig): void {
   const maxAge: unknown = provider.maxAge ?? undefined;
-  if (maxAge === undefined || (typeof maxAge === "number" && maxAge >= 1 && maxAge <= LONGEST)) return;
+  if (maxAge === undefined || (typeof maxAge === "number" && maxAge >= 1 && maxAge <= 1e11)) return;
   const given = typeof maxAge === "number" ? maxAge : JSON.stringify(maxAge) ?? `a ${typeof maxAge}`;
   throw invalidProvider(
     `The \`maxAge\` of the provider "${id}" is ${given}: write for how many seconds a sign-in link works, 1 or ` +
@@ -55,20 +53,17 @@ function requireLifetime({ id, ...provider }: EmailConfig): void {
   );
 }
 
-/**
- * The function that makes tokens, whose result has to be a text: core would mail a link with any value in it.
- * Without a result core makes a token itself.
- */
+/** Core would mail a link with any value in it. Without a result it makes a token itself. */
 function wrapGenerator(provider: EmailConfig): () => Promise<string> {
   return async () => {
     // Called as a method, as core does.
     const token: unknown = await provider.generateVerificationToken!() ?? undefined;
     if (typeof token === "number" && Number.isFinite(token)) return String(token);
     if (token === undefined || (typeof token === "string" && token !== "")) return token as string;
+    const returned = token === "" ? "an empty text" : `a value of the type ${typeof token}`;
     throw new TypeError(
-      `generateVerificationToken() of the provider "${provider.id}" returned ${
-        token === "" ? "an empty text" : `a value of the type ${typeof token}`
-      }, so the link would not work, and no mail was sent: return a text that cannot be guessed, or a promise of one.`,
+      `generateVerificationToken() of the provider "${provider.id}" returned ${returned}, so the link would not work, ` +
+        "and no mail was sent: return a text that cannot be guessed, or a promise of one.",
     );
   };
 }
@@ -77,48 +72,37 @@ function wrapGenerator(provider: EmailConfig): () => Promise<string> {
 function correctedSettings(provider: EmailConfig, env: Environment): Partial<EmailConfig> {
   const { apiKey, from } = provider;
   const service = factoryIdOf(provider);
-  const { [variableOf(service, "KEY")]: fromEnv } = env;
+  const fromEnv = env[variableOf(service, "KEY")];
+  const isBare = service === "mailgun" || service === "sendgrid";
   return {
     // Loops has an empty key by default, for which core ignores the environment.
     ...(!apiKey && fromEnv && { apiKey: fromEnv }),
     // These two send `from` as a bare address, where a display name is invalid.
-    ...(from && (service === "mailgun" || service === "sendgrid") && {
-      from: from.replace(/^.*<(.*)>\s*$/s, "$1"),
-    }),
+    ...(from && isBare && { from: from.replace(/^.*<(.*)>\s*$/s, "$1") }),
   };
 }
 
 function wrapNormalizer({ id, normalizeIdentifier }: EmailConfig): (identifier: string) => string {
   return (identifier) => {
     if (!identifier) throw new EmailAddressRefused("There is no e-mail address in the request");
-    if (!normalizeIdentifier) {
-      const address = normalizeAddress(identifier);
-      if (address === undefined) throw new EmailAddressRefused("That is no e-mail address");
-      return address;
-    }
     let address: unknown;
     try {
-      address = normalizeIdentifier(identifier);
+      address = normalizeIdentifier ? normalizeIdentifier(identifier) : normalizeAddress(identifier) ?? "";
     } catch (error) {
       throw new EmailAddressRefused("That is no e-mail address", { cause: redactError(error, identifier) });
     }
-    assertAddress(address, id);
-    return address;
+    if (address === "") throw new EmailAddressRefused("That is no e-mail address");
+    if (typeof address === "string") return address;
+    const returned = address instanceof Promise ? "a promise" : typeof address;
+    // A rejection that nothing waits for would end the process.
+    if (address instanceof Promise) address.catch(() => {});
+    // Core would mail to "undefined", or to "[object Promise]".
+    throw new TypeError(
+      `normalizeIdentifier() of the provider "${id}" returned ${returned}: it is ` +
+        "not awaited, and has to return the address as a text, or to throw an error. What takes longer is for " +
+        "`callbacks.signIn`.",
+    );
   };
-}
-
-/** @throws {TypeError} If it is no text: core would mail to "undefined", or to "[object Promise]". */
-function assertAddress(address: unknown, provider: string): asserts address is string {
-  if (address === "") throw new EmailAddressRefused("That is no e-mail address");
-  if (typeof address === "string") return;
-  const isPromise = address instanceof Promise;
-  // A rejection that nothing waits for would end the process.
-  if (isPromise) address.catch(() => {});
-  throw new TypeError(
-    `normalizeIdentifier() of the provider "${provider}" returned ${isPromise ? "a promise" : typeof address}: it is ` +
-      "not awaited, and has to return the address as a text, or to throw an error. What takes longer is for " +
-      "`callbacks.signIn`.",
-  );
 }
 
 function wrapSender(provider: EmailConfig): EmailConfig["sendVerificationRequest"] {
@@ -140,8 +124,6 @@ function wrapSender(provider: EmailConfig): EmailConfig["sendVerificationRequest
     return sent;
   };
 }
-
-type SendParams = Parameters<EmailConfig["sendVerificationRequest"]>[0];
 
 /** RFC 5321 section 4.5.3.1. */
 const MAXIMUM_LENGTH = 254;

@@ -4,12 +4,20 @@
  * A function of the application that sends its own mails stays as it is.
  */
 import type { EmailConfig, Provider } from "@auth/core/providers";
+import { randomInt } from "node:crypto";
 import type { Languages } from "../pages/language.ts";
-import type { EmailMessage, FastifyAuthOptions, LanguageRequest, VerificationMailParams } from "../types.ts";
-import { CODE_SECONDS } from "./mailed_code.ts";
-import { MAIL_SERVICES, type MailService } from "./mail_services.ts";
+import type { EmailMessage, FastifyAuthOptions, VerificationMailParams } from "../types.ts";
+import { MAIL_SERVICES, type SendParams } from "./mail_services.ts";
 import { factoryIdOf } from "./settings.ts";
-import { loadSmtp, sendOverSmtp, SMTP, type SmtpParts } from "./smtp.ts";
+import { SMTP, type SmtpParts, smtpService } from "./smtp.ts";
+
+/** How long a code works, in seconds, unless its link ends before. */
+export const CODE_SECONDS = 600;
+
+/** A code of six digits. */
+export function newCode(): string {
+  return String(randomInt(1_000_000)).padStart(6, "0");
+}
 
 export interface MailSettings {
   readonly languages: Languages;
@@ -21,16 +29,16 @@ export interface MailSettings {
 /** The sender in core's factories, an address at the site of Auth.js. */
 const CORE_SENDER = "Auth.js <no-reply@authjs.dev>";
 
-type Send = EmailConfig["sendVerificationRequest"];
-type SendParams = Parameters<Send>[0];
-
 /** The provider, which sends our mail where core's factory would send its own. */
 export function writeEmails(provider: Provider, settings: MailSettings): Provider {
   const given = provider as EmailConfig & { readonly [SMTP]?: SmtpParts };
-  const service = given.type === "email" ? serviceOf(factoryIdOf(given), given[SMTP]) : undefined;
+  if (given.type !== "email") return provider;
+  const id = factoryIdOf(given), parts = given[SMTP];
+  const isSmtp = parts !== undefined || id === "nodemailer" || id === "email";
+  const service = isSmtp ? smtpService(parts) : MAIL_SERVICES[id];
   if (service === undefined) return provider;
   let isTold = false;
-  const send: Send = async (params) => {
+  const send = async (params: SendParams) => {
     if (!await service.isOwn(given.sendVerificationRequest)) {
       return await given.sendVerificationRequest(params);
     }
@@ -46,30 +54,12 @@ export function writeEmails(provider: Provider, settings: MailSettings): Provide
   return { ...given, sendVerificationRequest: send };
 }
 
-function serviceOf(id: string, parts: SmtpParts | undefined): MailService | undefined {
-  return parts !== undefined || id === "nodemailer" || id === "email" ? smtp(parts) : MAIL_SERVICES[id];
-}
-
-function smtp(known: SmtpParts | undefined): MailService {
-  let loading = known && Promise.resolve<SmtpParts | undefined>(known);
-  const load = () => loading ??= loadSmtp();
-  return {
-    async isOwn(send) {
-      const parts = await load();
-      return parts !== undefined && (send === parts.send || String(send) === String(parts.send));
-    },
-    send: async (message, params) => await sendOverSmtp((await load())!, message, params),
-  };
-}
-
-async function messageFor(
-  params: SendParams,
-  { languages, siteName, write }: MailSettings,
-): Promise<EmailMessage> {
+async function messageFor(params: SendParams, { languages, siteName, write }: MailSettings): Promise<EmailMessage> {
   const { identifier, url, expires, theme, request } = params;
   const mailed = params as VerificationMailParams & { readonly code: string };
   const site = siteName ?? new URL(url).host;
-  const language = await languages.choose(toLanguageRequest(request));
+  const { pathname, search } = new URL(request.url);
+  const language = await languages.choose({ headers: Object.fromEntries(request.headers), url: pathname + search });
   const codeSeconds = Math.min(CODE_SECONDS, (expires.valueOf() - Date.now()) / 1000);
   const { signInMail } = await import("../pages/mail.ts");
   const device = deviceOf(request.headers.get("user-agent") ?? "");
@@ -84,11 +74,6 @@ async function messageFor(
     },
   };
   return write === undefined ? written.message : await write(written);
-}
-
-function toLanguageRequest({ headers, url }: Request): LanguageRequest {
-  const { pathname, search } = new URL(url);
-  return { headers: Object.fromEntries(headers), url: pathname + search };
 }
 
 type Names = readonly (readonly [name: string, pattern: RegExp])[];
@@ -116,7 +101,5 @@ const SYSTEMS: Names = [
 
 /** The browser and the system that a `User-Agent` header names, as far as they are of these lists. */
 function deviceOf(userAgent: string): string[] {
-  return [BROWSERS, SYSTEMS].flatMap((names) =>
-    names.find(([, pattern]) => pattern.test(userAgent))?.slice(0, 1) as string[] ?? []
-  );
+  return [BROWSERS, SYSTEMS].flatMap((names) => names.find(([, pattern]) => pattern.test(userAgent))?.[0] ?? []);
 }

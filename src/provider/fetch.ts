@@ -1,7 +1,4 @@
-/**
- * The `fetch` for requests to a provider: limited, with a cache for discovery documents, and errors
- * that core can name.
- */
+/** The `fetch` for requests to a provider: limited, with a cache for discovery documents, and errors that core names. */
 import { LRUCache } from "lru-cache";
 import { Buffer } from "node:buffer";
 import { BufferedResponse, checkAnswer, tokenAnswer } from "./answers.ts";
@@ -26,16 +23,14 @@ const DOCUMENT_LIFETIME = 10 * 60_000;
 export interface ProviderLimits {
   /** Milliseconds for a request and its response; 0 for no limit. */
   readonly timeout: number;
-  /** Whether requests without TLS are refused. */
+  /** Whether requests without TLS are refused, but for those of the providers in `insecure`. */
   readonly production: boolean;
-  /** Ids of providers whose requests may go without TLS all the same. */
   readonly insecure?: readonly string[];
 }
 
 interface ConfiguredProvider {
   readonly issuer?: string | undefined;
   readonly wellKnown?: string | undefined;
-  /** The id that its factory gives, by which its environment variables are named. */
   readonly factoryId?: string;
   /** Whether it corrects token responses that depart from the standard (`token.conform`). */
   readonly conforms?: boolean;
@@ -66,12 +61,8 @@ export function limitedFetch(
   const belowIssuer = toUrl(issuer && discoveryUrl(issuer));
   const isMetadata = (url: URL) => isDiscoveryUrl(url) || isServerMetadata(url) || url.href === configured?.href;
 
-  const send = async (
-    input: Parameters<Fetch>[0],
-    init: RequestInit | undefined,
-    url: URL,
-    isRedirected = false,
-  ): Promise<Response> => {
+  type Input = Parameters<Fetch>[0];
+  const send = async (input: Input, init: RequestInit | undefined, url: URL, isFirst = true): Promise<Response> => {
     const href = `${url.origin}${url.pathname}`;
     if (production && url.protocol !== "https:") {
       throw invalidProvider(
@@ -84,16 +75,13 @@ export function limitedFetch(
     const response = providerRequests.isObserved
       ? await observed(provider, url, method, init ?? {}, exchanged)
       : await exchanged();
-    // Core's requests have `redirect: "manual"`. An application that uses `provider[customFetch]` reads
-    // errors itself.
+    // Core's requests have it. An application that uses `provider[customFetch]` reads errors itself.
     if (init?.redirect !== "manual") return response;
-    const target = !isRedirected && method === "GET" && isMetadata(url) ? discoveryRedirect(response, url) : undefined;
-    if (target !== undefined) return await send(target.href, init, target, true);
+    const target = isFirst && method === "GET" && isMetadata(url) ? discoveryRedirect(response, url) : undefined;
+    if (target !== undefined) return await send(target.href, init, target, false);
     const answer = { provider, response, href, sent: () => sentParameters(url, init) };
     const grant = grantType(init);
-    if (TOKEN_GRANTS.includes(grant)) {
-      return await tokenAnswer(answer, { isCode: grant === "authorization_code", conforms });
-    }
+    if (TOKEN_GRANTS.includes(grant)) return await tokenAnswer(answer, grant === "authorization_code", conforms);
     if (method === "GET") await checkAnswer(answer, isMetadata(url));
     return response;
   };
@@ -156,15 +144,15 @@ async function exchange(
   const read = async () => {
     const response = await inner(input, { ...init, signal });
     const { status } = response;
-    const unusable = (message: string) =>
-      new ProviderUnavailable(provider, message, { provider, status } satisfies ProviderError);
+    const cause: ProviderError = { provider, status };
     // Some sites answer programs with 999, which no `Response` can be made with.
-    if (status > 599) throw unusable(`"${provider}" answered ${status} at ${href}.`);
+    if (status > 599) throw new ProviderUnavailable(provider, `"${provider}" answered ${status} at ${href}.`, cause);
     const body = await readBody(response).catch((error) => {
       throw signal.aborted ? error : new ProviderUnavailable(provider, broken, error);
     });
     if (body !== undefined) return withBody(response, body);
-    throw unusable(`"${provider}" answered at ${href} with over ${RESPONSE_LIMIT} bytes.`);
+    const tooLarge = `"${provider}" answered at ${href} with over ${RESPONSE_LIMIT} bytes.`;
+    throw new ProviderUnavailable(provider, tooLarge, cause);
   };
   try {
     return await waitForProvider(read(), provider, timeout, {
@@ -198,9 +186,7 @@ function withBody({ status, statusText, headers }: Response, body: Uint8Array<Ar
   const held = NULL_BODY_STATUS.includes(status) ? null : body;
   const response = new BufferedResponse(held, { status, statusText, headers });
   // They describe the bytes on the connection.
-  for (const name of ["content-encoding", "content-length", "transfer-encoding"]) {
-    response.headers.delete(name);
-  }
+  for (const name of ["content-encoding", "content-length", "transfer-encoding"]) response.headers.delete(name);
   return response;
 }
 

@@ -7,7 +7,7 @@ import type { EmailConfig } from "@auth/core/providers";
 import { Buffer } from "node:buffer";
 import type { EmailMessage } from "../types.ts";
 
-type SendParams = Parameters<EmailConfig["sendVerificationRequest"]>[0];
+export type SendParams = Parameters<EmailConfig["sendVerificationRequest"]>[0];
 
 export interface MailService {
   /** Whether a function is that of core's factory, and not of the application. */
@@ -34,12 +34,8 @@ export const MAIL_SERVICES: Readonly<Record<string, MailService>> = {
       const domain = from.split("@")[1];
       if (!domain) throw new Error("`from` of the provider has no domain, which Mailgun needs");
       const form = new FormData();
-      const fields = {
-        from: `${name} <${from}>`,
-        to,
-        ...message,
-        "h:Auto-Submitted": AUTOMATIC["Auto-Submitted"],
-      };
+      const header = { "h:Auto-Submitted": AUTOMATIC["Auto-Submitted"] };
+      const fields = { from: `${name} <${from}>`, to, ...message, ...header };
       for (const [field, value] of Object.entries(fields)) form.append(field, value);
       return {
         url: `https://api.${region === "EU" ? "eu." : ""}mailgun.net/v3/${domain}/messages`,
@@ -85,23 +81,15 @@ export const MAIL_SERVICES: Readonly<Record<string, MailService>> = {
   ),
 };
 
-interface Envelope {
-  readonly to: string;
-  readonly from?: string;
-  readonly apiKey?: string;
-  readonly name: string;
-  readonly region?: string;
-}
-
-type Factory = () => Promise<{ readonly default: (config: never) => unknown }>;
+type Envelope = Pick<EmailConfig, "from" | "apiKey" | "name"> & { readonly to: string; readonly region?: string };
 
 /** A service, by core's factory for it and the request that sends a mail. */
 function overHttp(
-  factory: Factory,
+  factory: () => Promise<{ readonly default: (config: never) => unknown }>,
   request: (
     message: EmailMessage,
     envelope: Envelope,
-  ) => { readonly url: string; readonly headers: Record<string, string>; readonly body: object },
+  ) => { url: string; headers: Record<string, string>; body: object },
 ): MailService {
   return {
     // Each call of the factory makes a function of its own, so they are compared by their source: a spread
@@ -112,16 +100,12 @@ function overHttp(
       return String(send) === String(sendVerificationRequest);
     },
     async send(message, { identifier: to, provider }) {
-      const { url, headers, body } = request(message, { ...provider as unknown as Omit<Envelope, "to">, to });
-      const isForm = body instanceof FormData;
-      const response = await fetch(url, {
-        method: "POST",
-        headers: isForm ? headers : { ...headers, "content-type": "application/json" },
-        body: isForm ? body : JSON.stringify(body),
-      });
-      if (!response.ok) {
-        throw new Error(`${provider.name} answered ${response.status}: ${await response.text()}`);
-      }
+      const { url, headers, body } = request(message, { ...provider, to });
+      const content = body instanceof FormData
+        ? { headers, body }
+        : { headers: { ...headers, "content-type": "application/json" }, body: JSON.stringify(body) };
+      const response = await fetch(url, { method: "POST", ...content });
+      if (!response.ok) throw new Error(`${provider.name} answered ${response.status}: ${await response.text()}`);
       await response.body?.cancel();
     },
   };

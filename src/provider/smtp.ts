@@ -5,17 +5,13 @@
  * every application.
  */
 import type { EmailConfig } from "@auth/core/providers";
-import type { EmailMessage } from "../types.ts";
-import { AUTOMATIC } from "./mail_services.ts";
-
-type Send = EmailConfig["sendVerificationRequest"];
-type SendParams = Parameters<Send>[0];
+import { AUTOMATIC, type MailService } from "./mail_services.ts";
 
 export interface SmtpParts {
   readonly createTransport: (server: unknown) => {
     sendMail(mail: object): Promise<{ rejected?: unknown[]; pending?: unknown[] }>;
   };
-  readonly send: Send;
+  readonly send: EmailConfig["sendVerificationRequest"];
 }
 
 /** Where {@linkcode withSmtp} keeps the parts. Copies of a provider have it, too. */
@@ -26,12 +22,26 @@ export function withSmtp(provider: EmailConfig, createTransport: unknown): Email
   return Object.assign(provider, { [SMTP]: { createTransport, send: provider.sendVerificationRequest } });
 }
 
-/**
- * The parts for a provider that was imported from core itself.
- *
- * @returns `undefined` if they cannot be loaded, as in a bundle.
- */
-export async function loadSmtp(): Promise<SmtpParts | undefined> {
+/** @param known The parts; without them the provider was imported from core itself. */
+export function smtpService(known: SmtpParts | undefined): MailService {
+  let loading = known && Promise.resolve<SmtpParts | undefined>(known);
+  const load = () => loading ??= loadSmtp();
+  return {
+    async isOwn(send) {
+      const parts = await load();
+      return parts !== undefined && (send === parts.send || String(send) === String(parts.send));
+    },
+    async send(message, { identifier, provider: { server, from } }) {
+      const transport = (await load())!.createTransport(server);
+      const { rejected, pending } = await transport.sendMail({ to: identifier, from, headers: AUTOMATIC, ...message });
+      const failed = [...rejected ?? [], ...pending ?? []].filter(Boolean);
+      if (failed.length > 0) throw new Error("The SMTP server refused the recipient");
+    },
+  };
+}
+
+/** @returns `undefined` if they cannot be loaded, as in a bundle. */
+async function loadSmtp(): Promise<SmtpParts | undefined> {
   const load = async (name: string) => await import(/* webpackIgnore: true */ name);
   try {
     const { createTransport } = await load("nodemailer");
@@ -40,15 +50,4 @@ export async function loadSmtp(): Promise<SmtpParts | undefined> {
   } catch {
     return undefined;
   }
-}
-
-export async function sendOverSmtp(
-  { createTransport }: SmtpParts,
-  message: EmailMessage,
-  { identifier, provider: { server, from } }: SendParams,
-): Promise<void> {
-  const mail = { to: identifier, from, headers: AUTOMATIC, ...message };
-  const { rejected, pending } = await createTransport(server).sendMail(mail);
-  const failed = [...rejected ?? [], ...pending ?? []].filter(Boolean);
-  if (failed.length > 0) throw new Error("The SMTP server refused the recipient");
 }

@@ -5,7 +5,7 @@ import { callCore } from "../core/call.ts";
 import type { ProviderContext, RequestContext } from "../core/context.ts";
 import { errorAnswer } from "../core/failure.ts";
 import { callbackUrlOf, csrfRefusal } from "../core/flow.ts";
-import { newCode } from "../provider/mailed_code.ts";
+import { newCode } from "../provider/email_message.ts";
 import type { VerificationMailParams } from "../types.ts";
 import { keepRedirect } from "./callback/attempts.ts";
 import { keepCode } from "./callback/email_code.ts";

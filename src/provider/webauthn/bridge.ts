@@ -13,12 +13,6 @@ export type Library = Record<
   LibraryFunction
 >;
 
-/** A credential in lists of version 9, where ids are bytes. */
-interface Descriptor {
-  readonly id: Uint8Array;
-  readonly transports?: readonly string[];
-}
-
 /**
  * The kind of an authenticator (WebAuthn section 6.5.1), by which passkeys are named. Core's rows have no column for
  * it: it is kept among the transports, since every adapter stores those as a text.
@@ -37,10 +31,8 @@ export function bridgeLibrary(library: Library): Library {
   return {
     async generateAuthenticationOptions({ allowCredentials, ...options }) {
       await (version ??= requireVersion(library));
-      return await library.generateAuthenticationOptions({
-        ...options,
-        allowCredentials: allowCredentials?.map(withTextId),
-      });
+      const textIds = allowCredentials?.map(withTextId);
+      return await library.generateAuthenticationOptions({ ...options, allowCredentials: textIds });
     },
     async generateRegistrationOptions({ userID, excludeCredentials, ...options }) {
       await (version ??= requireVersion(library));
@@ -54,14 +46,11 @@ export function bridgeLibrary(library: Library): Library {
     },
     async verifyAuthenticationResponse({ authenticator, ...options }) {
       const { credentialID, credentialPublicKey: publicKey, counter, transports } = authenticator;
-      const credential = { ...withTextId({ id: credentialID }), publicKey, counter, transports };
+      const credential = { id: Buffer.from(credentialID).toString("base64url"), publicKey, counter, transports };
       return await library.verifyAuthenticationResponse({ ...options, credential });
     },
     async verifyRegistrationResponse(options) {
-      const result = await library.verifyRegistrationResponse({
-        supportedAlgorithmIDs: ALGORITHMS,
-        ...options,
-      });
+      const result = await library.verifyRegistrationResponse({ supportedAlgorithmIDs: ALGORITHMS, ...options });
       if (!result.verified) return result;
       const { credential: { id, publicKey, counter }, aaguid } = result.registrationInfo;
       // Core stores those of the response.
@@ -73,10 +62,10 @@ export function bridgeLibrary(library: Library): Library {
   };
 }
 
-function withTextId<D extends Descriptor>(descriptor: D) {
-  const { id, transports } = descriptor;
+/** A credential in lists of version 9 has bytes for its id. */
+function withTextId({ id, transports, ...rest }: { id: Uint8Array; transports?: string[] }) {
   return {
-    ...descriptor,
+    ...rest,
     id: Buffer.from(id).toString("base64url"),
     transports: transports?.filter((each) => !AAGUID.test(each)),
   };

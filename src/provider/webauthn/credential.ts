@@ -19,13 +19,16 @@ export function credentialProblem({ action, data }: Record<string, unknown>): st
     return 'The field "data" must be the text of a JSON object: JSON.stringify(credential).';
   }
   const { id, response } = credential;
-  if (!isCredentialId(id) || !isJsonObject(response)) {
+  // Canonical base64url only: in another spelling, the adapter would take the same id for a second credential.
+  const isId = typeof id === "string" && id !== "" && id.length <= MAXIMUM_ID_LENGTH &&
+    decodeBase64Url(id) !== undefined;
+  if (!isId || !isJsonObject(response)) {
     return 'The field "data" is no credential: it must have an `id` and a `response`.';
   }
-  const { transports } = response;
-  if (transports !== undefined && !areTransports(transports)) {
-    return 'The field "data" has `transports` that are none.';
-  }
+  const { transports = [] } = response;
+  const areTransports = Array.isArray(transports) && transports.length <= MAXIMUM_TRANSPORTS &&
+    transports.every((each) => typeof each === "string" && TRANSPORT.test(each));
+  return areTransports ? undefined : 'The field "data" has `transports` that are none.';
 }
 
 export function challengeOf(data: unknown): string | undefined {
@@ -33,17 +36,4 @@ export function challengeOf(data: unknown): string | undefined {
   const { clientDataJSON } = isJsonObject(response) ? response : {};
   const { challenge } = parseJsonObject(Buffer.from(String(clientDataJSON), "base64url").toString()) ?? {};
   return typeof challenge === "string" ? challenge : undefined;
-}
-
-/**
- * Canonical base64url only: in another spelling, the adapter would take the same id for a second credential.
- */
-function isCredentialId(id: unknown): boolean {
-  return typeof id === "string" && id !== "" && id.length <= MAXIMUM_ID_LENGTH &&
-    decodeBase64Url(id) !== undefined;
-}
-
-function areTransports(value: unknown): boolean {
-  return Array.isArray(value) && value.length <= MAXIMUM_TRANSPORTS &&
-    value.every((each) => typeof each === "string" && TRANSPORT.test(each));
 }

@@ -30,8 +30,6 @@ const UNKNOWN = /^WebAuthn (?:authenticator|account) not found/;
 /**
  * The refusal in an error of core's, if the client is at fault: browsers still offer a passkey that was
  * removed, for example. Core would answer most of them with its "Configuration" page and status 500.
- *
- * @param isOnlyProvider Whether no other provider has passkeys.
  */
 export function refusalIn(error: Error, isOnlyProvider: boolean): PasskeyRefused | undefined {
   const cause = (error.cause as { err?: unknown } | undefined)?.err;
@@ -46,13 +44,8 @@ export function refusalIn(error: Error, isOnlyProvider: boolean): PasskeyRefused
   );
 }
 
-type Callbacks = NonNullable<AuthConfig["callbacks"]>;
-
-/**
- * Makes the `signIn` callback refuse by returning a URL. For WebAuthn alone core ignores the URL and signs
- * the user in.
- */
-export function redirectFromSignIn(callbacks: Callbacks): Callbacks {
+/** Makes the `signIn` callback refuse by returning a URL, which core ignores for WebAuthn alone. */
+export function redirectFromSignIn(callbacks: NonNullable<AuthConfig["callbacks"]>): typeof callbacks {
   const { signIn } = callbacks;
   if (!signIn) return callbacks;
   return {
@@ -61,9 +54,7 @@ export function redirectFromSignIn(callbacks: Callbacks): Callbacks {
       const answer = await signIn(params);
       // Core's types lack this one.
       const type: string | undefined = params.account?.type;
-      if (typeof answer === "string" && answer !== "" && type === "webauthn") {
-        throw new SignInRedirect(answer);
-      }
+      if (typeof answer === "string" && answer && type === "webauthn") throw new SignInRedirect(answer);
       return answer;
     },
   };

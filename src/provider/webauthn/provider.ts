@@ -4,10 +4,8 @@
  */
 import type { Provider } from "@auth/core/providers";
 import type { PublicOrigin } from "../../http/origin.ts";
-import { later } from "../../utils/later.ts";
+import { decodeBase64Url } from "../../utils/decode.ts";
 import { bridgeLibrary, type Library, type LibraryFunction } from "./bridge.ts";
-
-const isPlainAttestation = later(async () => (await import("./attestation.ts")).isPlainAttestation);
 
 interface WebAuthnProvider {
   id: string;
@@ -22,19 +20,13 @@ interface WebAuthnProvider {
 export function prepareWebAuthnProvider(provider: Provider): Provider {
   const shipped = provider as unknown as WebAuthnProvider;
   if (shipped.type !== "webauthn") return provider;
-  const { registrationOptions } = shipped;
   const library = bridgeLibrary(shipped.simpleWebAuthn);
   const once = acceptOnce();
-  const wantsAttestation = (registrationOptions?.attestationType ?? "none") !== "none";
+  const wantsAttestation = (shipped.registrationOptions?.attestationType ?? "none") !== "none";
   const register = library.verifyRegistrationResponse;
-  return {
-    ...shipped,
-    simpleWebAuthn: {
-      ...library,
-      verifyAuthenticationResponse: once(library.verifyAuthenticationResponse),
-      verifyRegistrationResponse: once(wantsAttestation ? register : withoutAttestation(register)),
-    },
-  } as unknown as Provider;
+  library.verifyAuthenticationResponse = once(library.verifyAuthenticationResponse);
+  library.verifyRegistrationResponse = once(wantsAttestation ? register : withoutAttestation(register));
+  return { ...shipped, simpleWebAuthn: library } as unknown as Provider;
 }
 
 /** How long core accepts a challenge, in milliseconds, with its clock tolerance. */
@@ -54,9 +46,8 @@ function acceptOnce(): (verify: LibraryFunction) => LibraryFunction {
       if (until > now) break;
       used.delete(challenge);
     }
-    const { expectedChallenge } = options as { expectedChallenge: string };
-    if (used.has(expectedChallenge)) throw new Error("The challenge was answered before.");
-    used.set(expectedChallenge, now + CHALLENGE_LIFETIME);
+    if (used.has(options.expectedChallenge)) throw new Error("The challenge was answered before.");
+    used.set(options.expectedChallenge, now + CHALLENGE_LIFETIME);
     return result;
   };
 }
@@ -67,11 +58,40 @@ function acceptOnce(): (verify: LibraryFunction) => LibraryFunction {
  */
 function withoutAttestation(verify: LibraryFunction): LibraryFunction {
   return async (options) => {
-    const { attestationObject } =
-      (options as { response: { response: { attestationObject?: unknown } } }).response.response;
-    if (await isPlainAttestation(attestationObject)) return await verify(options);
+    if (await isPlainAttestation(options.response.response.attestationObject)) return await verify(options);
     throw new Error("There is an attestation, and none was asked for (registrationOptions.attestationType).");
   };
+}
+
+/**
+ * Whether an attestation (WebAuthn section 6.5) has no certificate: its format is "none", or "packed" signed by the
+ * new key itself.
+ */
+async function isPlainAttestation(attestationObject: unknown): Promise<boolean> {
+  const bytes = typeof attestationObject === "string" ? decodeBase64Url(attestationObject) : undefined;
+  if (bytes === undefined) return false; // Decoders of base64url differ in what they skip.
+  const { decodeAttestationObject } = await loadHelpers();
+  try {
+    const decoded = decodeAttestationObject(new Uint8Array(bytes)) as Map<string, unknown>;
+    const format = decoded.get("fmt"), statement = decoded.get("attStmt") as Map<string, unknown>;
+    if (format === "none") return statement.size === 0;
+    return format === "packed" && statement.size === 2 && statement.has("alg") && statement.has("sig");
+  } catch {
+    return false; // Not CBOR, or with members of other types.
+  }
+}
+
+/**
+ * Loads the decoder of core's verifier, so that both read the same. It is installed only for passkeys: within `try`
+ * bundlers accept that the package is not there; if it is, it is in the bundle.
+ */
+async function loadHelpers(): Promise<typeof import("@simplewebauthn/server/helpers")> {
+  try {
+    return await import("@simplewebauthn/server/helpers");
+  } catch (cause) {
+    const advice = "Passkeys need the package @simplewebauthn/server: run `npm install @simplewebauthn/server@14`.";
+    throw new Error(advice, { cause });
+  }
 }
 
 /** Warns of settings that are unsafe, or cannot work. */
@@ -80,7 +100,8 @@ export function webAuthnWarnings(providers: readonly Provider[], origin: PublicO
   const email = all.find(({ type }) => type === "email");
   return all.filter(({ type }) => type === "webauthn").flatMap(({ id, getUserInfo, relayingParty }) => {
     const warnings: string[] = [];
-    if (email && isDefaultGetUserInfo(getUserInfo)) {
+    // Core does not export its default, but it contains this error text.
+    if (email && String(getUserInfo).includes("provider requires a database adapter to be configured")) {
       warnings.push(
         `With "${id}" a user can register under an e-mail address without verifying it, and "${email.id}" ` +
           "later signs the owner of the address in as that same user, whose passkey remains. To have " +
@@ -95,12 +116,6 @@ export function webAuthnWarnings(providers: readonly Provider[], origin: PublicO
     }
     return warnings;
   });
-}
-
-/** Core does not export its default, but it contains this error text. */
-function isDefaultGetUserInfo(getUserInfo: unknown): boolean {
-  return typeof getUserInfo === "function" &&
-    String(getUserInfo).includes("provider requires a database adapter to be configured");
 }
 
 /** Passkeys need a secure context and a domain name (WebAuthn section 5.1.3). */

@@ -13,7 +13,7 @@ import { errorPage } from "../../core/failure.ts";
 import { csrfRefusal } from "../../core/flow.ts";
 import { removalOf } from "../../http/set_cookie.ts";
 import type { CodeError } from "../../pages/page_error.ts";
-import { CODE_SECONDS } from "../../provider/mailed_code.ts";
+import { CODE_SECONDS } from "../../provider/email_message.ts";
 import { placeOf } from "../../session/sealed_value.ts";
 import { foldName } from "../../utils/fold_name.ts";
 
