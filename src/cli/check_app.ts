@@ -11,12 +11,8 @@ import { loadApp } from "./load_app.ts";
 import { newVisitor, type Visit } from "./visitor.ts";
 
 /**
- * Checks an application.
- *
- * @param file The path of its module.
- * @param offline Whether providers are left alone.
- * @param timeout How long loading (30 s), and each request to a provider (10 s), may take, in milliseconds.
- * @throws {NoApp} If the module makes no application, or is not ready in time.
+ * Checks an application by the path of its module. Loading may take the timeout (30 s), and so may each request to a
+ * provider (10 s), in milliseconds.
  */
 export async function checkApp(
   file: string,

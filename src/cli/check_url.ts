@@ -19,12 +19,9 @@ type Findings = AsyncGenerator<Finding, void>;
 const IN_LOG = "the reason is in the log of the application";
 
 /**
- * Checks a deployment. It asks for pages, and begins a sign-in with each provider of OAuth or OpenID Connect
- * and looks whether that refuses the callback URL; it signs in no user.
- *
- * @param address Its origin, with the path of the auth routes if that is not `/auth`.
- * @param offline Whether providers are left alone.
- * @param timeout How long a request may take, in milliseconds.
+ * Checks a deployment by its origin, with the path of the auth routes if that is not `/auth`. It asks for pages, and
+ * begins a sign-in with each provider of OAuth or OpenID Connect, but signs in no user. A request may take the timeout,
+ * in milliseconds.
  */
 export async function checkUrl(address: URL, offline = false, timeout = 10_000): Promise<Finding[]> {
   const deployment = await deploymentAt(address, offline, timeout);

@@ -1,12 +1,7 @@
 /** Why a deployment does not serve the list of providers, and what to change. */
 import type { Reply } from "./visitor.ts";
 
-/**
- * Explains what came instead of the list.
- *
- * @param base The address of the auth routes, as it was given.
- * @param hasPassword Whether the request had a password of HTTP.
- */
+/** Explains what came instead of the list; `hasPassword` if the request had a password of HTTP. */
 export function explainNoList({ status, headers, json }: Reply, base: string, hasPassword: boolean): string {
   const { code, message } = Object(json) as { code?: unknown; message?: unknown };
   const answers = `answers ${status}`;

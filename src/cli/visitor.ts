@@ -14,12 +14,7 @@ type Fields = Readonly<Record<string, string>>;
 /** Requests a page, or posts a form. Redirects are not followed. */
 export type Visit = (url: string, options?: { headers?: Fields; form?: Fields }) => Promise<Reply>;
 
-/**
- * Makes a visitor without cookies.
- *
- * @param timeout How long a request may take, in milliseconds.
- * @param authorization For a deployment behind a password of HTTP.
- */
+/** A visitor without cookies. A request may take `timeout` milliseconds. */
 export function newVisitor(timeout: number, authorization = ""): Visit {
   const jar = new Map<string, string>();
   return async (url, { headers = {}, form } = {}) => {

@@ -90,10 +90,8 @@ export type Given = { readonly [Name in keyof Choices]?: string | undefined };
 export type Terminal = Record<"input", NodeJS.ReadableStream> & Record<"output", NodeJS.WritableStream>;
 
 /**
- * What is given, and for the rest the answers to questions. An empty answer is the default, which is shown.
- *
- * @param terminal Without one the defaults are taken.
- * @throws {ChoiceError} If what is given does not fit together, or the input ends before the last answer.
+ * What is given, and for the rest the answers to questions, or without a terminal the defaults. An empty answer is the
+ * default, which is shown.
  */
 export async function askForRest(
   given: Given,

@@ -6,13 +6,7 @@ import { fileURLToPath } from "node:url";
 import { askForRest, ChoiceError, type Choices, type Given, type Terminal } from "./choices.ts";
 import { filesOf } from "./project.ts";
 
-/**
- * Writes a new project.
- *
- * @param terminal Where to ask for what the options do not say. Without it the defaults are taken.
- * @returns What was written, and what to do next.
- * @throws {ChoiceError} If the options do not fit together, or the directory has files.
- */
+/** Writes a new project, and says what was written and what to do next. */
 export async function init(
   { force, ...given }: Given & { readonly force?: boolean | undefined },
   terminal: Terminal | undefined,
