@@ -4,7 +4,7 @@ import type { SetCookie } from "cookie";
 import { variableOf } from "../provider/settings.ts";
 import { error, type Finding, isLoopback, NO_PROVIDER, ok, reasonOf, warning } from "./findings.ts";
 import { explainNoList } from "./unreached.ts";
-import { newVisitor, type Reply, type Visit } from "./visitor.ts";
+import { newVisitor, type Reply } from "./visitor.ts";
 
 /** A provider in the list that the deployment serves. */
 interface ServedProvider {
