@@ -1,14 +1,14 @@
 /**
- * Builds the site of docs/ into `scripts/site/dist/`, with its search and the reference of every entry point, and checks it:
- * every link and every anchor leads somewhere, and no page makes a browser ask another host for anything.
+ * Builds the site of docs/ into `scripts/site/dist/`, with its search and the reference of every entry point, and
+ * checks it: every link and every anchor leads somewhere, and no page makes a browser ask another host for anything.
  *
- * With `--check` some pages are also opened in a browser, and the reference, which Deno makes, is left out. Other arguments are VitePress's, such as
- * `--base=/path/`.
+ * With `--check` some pages are also opened in a browser. Other arguments are VitePress's, such as `--base=/path/`.
  *
  * VitePress comes from npm by `scripts/site/package-lock.json`, with the first build and when that file changes.
  */
 import { readdir } from "node:fs/promises";
 import { indexForAgents, otherSources, pageName } from "./site_pages.ts";
+import { writeReference } from "./site_reference.ts";
 
 const root = new URL("../", import.meta.url);
 const site = new URL("scripts/site/", root);
@@ -28,10 +28,10 @@ const SUBRESOURCES = [
 ];
 
 /** Runs a command in scripts/site/ and ends this process where it fails. */
-async function run(command: string, args: string[], cwd: URL = site): Promise<void> {
+async function run(command: string, args: string[]): Promise<void> {
   const child = new Deno.Command(command, {
     args,
-    cwd,
+    cwd: site,
     env: { NPM_CONFIG_UPDATE_NOTIFIER: "false" },
     stdout: "piped",
     stderr: "piped",
@@ -65,6 +65,7 @@ async function collectPages(): Promise<void> {
   }
   for (const source of otherSources) await copy(source, pageName(source)!);
   await copy("scripts/site/index.md", "index.md");
+  await writeReference(new URL("reference/", pages));
   // VitePress leaves these as they are.
   await copy("examples/demo/public/icon.svg", "public/icon.svg");
   await copy("docs/images/demo.png", "public/sign-in.png");
@@ -96,13 +97,6 @@ function withoutBadges(text: string): string {
   return text.replace(/^\[?!\[[^\]]*\]\(https?:.*\n/gm, "");
 }
 
-/** Builds the reference of every entry point. */
-async function buildReference(): Promise<void> {
-  const { name, exports } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
-  const options = ["--html", `--name=${name}`, "--output=scripts/site/dist/reference"];
-  await run(Deno.execPath(), ["doc", ...options, ...Object.values<string>(exports)], root);
-}
-
 /** What a page asks of another host when it opens. */
 async function foreignRequests(): Promise<string[]> {
   const found: string[] = [];
@@ -132,12 +126,12 @@ async function brokenLinks(): Promise<string[]> {
   return broken;
 }
 
-/** Whether a link leads to a page of the site, and to an element there; also one to another host, or the reference. */
+/** Whether a link leads to a page of the site, and to an element there, or to another host. */
 function leadsSomewhere(href: string, page: string, html: ReadonlyMap<string, string>): boolean {
   const { origin, pathname, hash } = new URL(href.replaceAll("&amp;", "&"), new URL(page, SITE));
   const path = pathname.slice(SITE.pathname.length);
-  if (origin !== SITE.origin || path.startsWith("reference/")) return true;
-  const text = html.get(path === "" ? "index.html" : path);
+  if (origin !== SITE.origin) return true;
+  const text = html.get(/(^|\/)$/.test(path) ? `${path}index.html` : path);
   return text !== undefined && (hash === "" || text.includes(` id="${decodeURIComponent(hash.slice(1))}"`));
 }
 
@@ -154,6 +148,8 @@ async function checkInBrowser(): Promise<void> {
     "pages.html",
     "options.html",
     "guards.html",
+    "reference/fastify-authjs.html",
+    "reference/providers.html",
   ]);
   for (const fault of faults) console.error(fault);
   if (faults.length > 0) Deno.exit(1);
@@ -168,8 +164,7 @@ async function main(): Promise<void> {
   const faults = [...await foreignRequests(), ...await brokenLinks()];
   for (const fault of faults) console.error(fault);
   if (faults.length > 0) Deno.exit(1);
-  if (!Deno.args.includes("--check")) await buildReference();
-  else await checkInBrowser();
+  if (Deno.args.includes("--check")) await checkInBrowser();
   console.log("scripts/site/dist/ is built, and its links are good");
 }
 

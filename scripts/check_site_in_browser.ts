@@ -8,6 +8,7 @@ import { launchBrowser } from "../tests/support/browser.ts";
 const SEARCHES = [
   { word: "trustedOrigins", page: "options.html#trustedorigins" },
   { word: "remember me", page: "session-lifetime.html#remember-me" },
+  { word: "requireSession", page: "reference/fastify-authjs.html#requiresession" },
   { word: "http 429", page: "FST_AUTHJS_TOO_MANY_REQUESTS.html" },
 ];
 

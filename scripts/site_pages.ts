@@ -30,6 +30,7 @@ const GROUPS = [
   "Protecting routes",
   "Running",
   "Reference",
+  "API",
   "Project",
   "More",
 ];

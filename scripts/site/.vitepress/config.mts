@@ -16,9 +16,14 @@ function readPages() {
     .map((name) => ({ name, text: readFileSync(pages + name, "utf8") }));
 }
 
+/** Where the site is published. */
+const ADDRESS = "https://fastify-authjs.github.io/fastify-authjs/";
+
 /** A link as it is in the repository, as one of the site: to a page, or to the file where the repository is shown. */
 function siteLink(href: string, page: string): string {
-  if (/^([a-z]+:|#|\/\/)/i.test(href)) return href;
+  if (href.startsWith(ADDRESS)) return posix.relative(posix.dirname(page) || ".", href.slice(ADDRESS.length));
+  // The reference is written for the site.
+  if (/^([a-z]+:|#|\/\/)/i.test(href) || page.startsWith("reference/")) return href;
   const [path = "", hash] = href.split("#");
   const source = posix.normalize(posix.join(posix.dirname(sourceOf(page)), path));
   if (!existsSync(root + source)) {
@@ -28,9 +33,6 @@ function siteLink(href: string, page: string): string {
   const address = target ? posix.relative(posix.dirname(page) || ".", target) : REPOSITORY_FILES + source;
   return hash === undefined ? address : `${address}#${hash}`;
 }
-
-/** Where the site is published. */
-const ADDRESS = "https://fastify-authjs.github.io/fastify-authjs/";
 
 export default defineConfig({
   title: "fastify-authjs",
@@ -70,7 +72,7 @@ export default defineConfig({
     editLink: { pattern: "https://github.com/fastify-authjs/fastify-authjs/edit/main/docs/:path" },
     nav: [
       { text: "Options", link: "/options" },
-      { text: "API", link: "/reference/index.html", target: "_self" },
+      { text: "API", link: "/reference/" },
       { text: "GitHub", link: "https://github.com/fastify-authjs/fastify-authjs" },
     ],
   },
