@@ -36,7 +36,8 @@ function siteLink(href: string, page: string): string {
 
 export default defineConfig({
   title: "fastify-authjs",
-  description: "Auth.js for Fastify: sign-in with OAuth, OpenID Connect, e-mail links, passwords and passkeys",
+  description:
+    "Auth.js for Fastify: sign-in with OAuth, OpenID Connect, e-mail links, passwords and passkeys",
   lang: "en",
   srcDir: "pages",
   outDir: "dist",
@@ -66,7 +67,17 @@ export default defineConfig({
     },
   },
   themeConfig: {
-    search: { provider: "local" },
+    search: {
+      provider: "local",
+      options: {
+        miniSearch: {
+          searchOptions: {
+            // Pages that explain come before those that list; the page of an error is short, and what one looks for.
+            boostDocument: (id: string) => id.includes("/reference/") ? 0.5 : id.includes("/errors/") ? 2 : 1,
+          },
+        },
+      },
+    },
     sidebar: sidebar(readPages()),
     outline: [2, 3],
     editLink: { pattern: "https://github.com/fastify-authjs/fastify-authjs/edit/main/docs/:path" },
