@@ -36,8 +36,7 @@ function siteLink(href: string, page: string): string {
 
 export default defineConfig({
   title: "fastify-authjs",
-  description:
-    "Auth.js for Fastify: sign-in with OAuth, OpenID Connect, e-mail links, passwords and passkeys",
+  description: "Auth.js for Fastify: sign-in with OAuth, OpenID Connect, e-mail links, passwords and passkeys",
   lang: "en",
   srcDir: "pages",
   outDir: "dist",
