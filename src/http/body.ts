@@ -9,18 +9,14 @@ import { keepBody } from "./auth_route.ts";
 /** Bytes; sign-in forms are far smaller, and Fastify's own limit is ten times this. */
 export const BODY_LIMIT = 100 * 1024;
 
-/** Fields of a body; the usual limit of form parsers. */
-const FIELD_LIMIT = 1_000;
-
-/** Levels of objects and arrays. Serializing thousands of levels overflows the stack. */
-const DEPTH_LIMIT = 64;
+/** Fields, as usual of form parsers, and levels of objects: serializing thousands overflows the stack. */
+const FIELD_LIMIT = 1_000, DEPTH_LIMIT = 64;
 
 /** A parsed body: strings, and in a session update any JSON as `data`. */
 export type AuthBody = Record<string, unknown>;
 
 type Parse = (bytes: Buffer, request: FastifyRequest) => Promise<unknown>;
 
-/** Replaces the inherited parsers, in this scope only. */
 export function useAuthBodyParsers(instance: FastifyInstance): void {
   instance.removeAllContentTypeParsers();
   instance.addHook("preParsing", (request, _reply, payload, done) => {
@@ -38,14 +34,7 @@ export function useAuthBodyParsers(instance: FastifyInstance): void {
   });
   const parsers: Record<string, Parse> = {
     "application/json": jsonParser(instance),
-    // deno-lint-ignore require-await -- an error is a rejection
-    "application/x-www-form-urlencoded": async (bytes) => {
-      const text = bytes.toString();
-      if (/^\s*\{.*\}\s*$/s.test(text)) {
-        throw invalid("The body is JSON, and is sent as a form: set its Content-Type to application/json.");
-      }
-      return toBody([...new URLSearchParams(text)]);
-    },
+    "application/x-www-form-urlencoded": parseForm,
     "multipart/form-data": parseMultipart,
   };
   for (const [contentType, parse] of Object.entries(parsers)) {
@@ -76,6 +65,15 @@ function jsonParser(instance: FastifyInstance): Parse {
     assertNotDeep(body);
     return body;
   };
+}
+
+// deno-lint-ignore require-await -- an error is a rejection
+async function parseForm(bytes: Buffer): Promise<AuthBody> {
+  const text = bytes.toString();
+  if (/^\s*\{.*\}\s*$/s.test(text)) {
+    throw invalid("The body is JSON, and is sent as a form: set its Content-Type to application/json.");
+  }
+  return toBody([...new URLSearchParams(text)]);
 }
 
 function assertNotDeep(value: unknown, levels = DEPTH_LIMIT): void {

@@ -19,7 +19,7 @@ export function normalizeCallbackUrl(value: unknown): string | undefined {
     return undefined;
   }
   const url = encode(value);
-  return url === undefined || url.length > MAXIMUM_LENGTH ? undefined : url;
+  return url && url.length <= MAXIMUM_LENGTH ? url : undefined;
 }
 
 function encode(value: string): string | undefined {

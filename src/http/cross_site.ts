@@ -4,10 +4,7 @@ import { isInternal } from "./origin_check.ts";
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-interface SentRequest {
-  readonly method: string;
-  readonly headers: Headers;
-}
+type SentRequest = { readonly method: string; readonly headers: Headers };
 
 const LINKED = /^(?:GET|HEAD)$/;
 
@@ -75,7 +72,6 @@ export function assertOwnRequest({ method, headers }: SentRequest, origin: strin
   );
 }
 
-/** Refuses a GET or HEAD (403) that no page sent, as a link in a mail or an address that the user typed. */
 export function assertNoLink({ method, headers }: SentRequest, what: string): void {
   if (!LINKED.test(method) || headers["sec-fetch-site"] !== "none") return;
   throw crossSite(

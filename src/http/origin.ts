@@ -18,9 +18,7 @@ export function isLoopback({ href }: PublicOrigin): boolean {
 
 /** The part of a Fastify request that the origin depends on. */
 export interface OriginRequest {
-  /** `http` or `https`; with Fastify's `trustProxy` what the proxy sent. */
   readonly protocol: string;
-  /** The `Host` header or `:authority`; with Fastify's `trustProxy` what the proxy sent. */
   readonly host: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }

@@ -1,16 +1,11 @@
-/** What a client prefers, by its `Accept` and `Accept-Language` headers (RFC 9110 section 12.5). */
+/** What a client prefers (RFC 9110 section 12.5). The package is loaded when that is first asked. */
 import Negotiator from "negotiator";
-
-/** Of `Accept`, more are not read. */
-const MOST_RANGES = 50;
 
 /** Whether the client prefers JSON to a page. A client that accepts anything does not. */
 export function prefersJson(accept: string | undefined): boolean {
   if (!accept?.includes("json")) return false;
-  return preferences({ accept: accept.split(",", MOST_RANGES).join(",") }).mediaType([
-    "text/html",
-    "application/json",
-  ]) === "application/json";
+  const read = accept.split(",", 50).join(",");
+  return preferences({ accept: read }).mediaType(["text/html", "application/json"]) === "application/json";
 }
 
 /**
@@ -26,12 +21,9 @@ export function preferredLanguage(
   return preferences({ "accept-language": acceptLanguage }).language([...available]);
 }
 
-/** The part of the package that is used; it has no types of its own. */
-interface Preferences {
-  mediaType(available: string[]): string | undefined;
-  language(available: string[]): string | undefined;
-}
+/** The package has no types of its own. */
+type Choose = (available: string[]) => string | undefined;
 
-function preferences(headers: Readonly<Record<string, string>>): Preferences {
-  return new (Negotiator as unknown as new (request: object) => Preferences)({ headers });
+function preferences(headers: Readonly<Record<string, string>>): { mediaType: Choose; language: Choose } {
+  return new (Negotiator as unknown as new (request: object) => ReturnType<typeof preferences>)({ headers });
 }

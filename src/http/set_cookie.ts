@@ -12,7 +12,6 @@ export function removalOf(name: string, options: SerializeOptions): SetCookie {
   return { name, value: "", options: { ...options, maxAge: 0 } };
 }
 
-/** @throws {TypeError} If a name or an attribute is invalid. */
 export function toSetCookieLine({ name, value, options }: SetCookie): string {
   return stringifySetCookie(name, value, options);
 }

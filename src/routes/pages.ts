@@ -18,7 +18,6 @@ import { readSignedIn, withoutEndedSession } from "./session_change.ts";
 /** Core's, beside the `Cache-Control` that all auth replies have: for caches that do not know that. */
 export const UNCACHED = { expires: "0", pragma: "no-cache" };
 
-/** `GET <prefix>/csrf`: the token that the browser has, or a new one. */
 export async function csrfAnswer(context: RequestContext): Promise<Answer> {
   try {
     const { csrfToken, cookies } = await flowOf(context);
@@ -34,7 +33,6 @@ export async function csrfAnswer(context: RequestContext): Promise<Answer> {
   }
 }
 
-/** `GET <prefix>/providers`: the list of the providers, with their addresses. */
 export function handleProviders({ config, origin, mountPath }: RequestContext): Promise<Answer> {
   const base = `${origin.href}${mountPath}`;
   const list = [...config.providers.values()].map(({ id, name, type }) => {
@@ -84,7 +82,7 @@ export async function handleSignInPage(context: RequestContext): Promise<Answer>
   return { ...answer, cookies: [...answer.cookies, ...cookies] };
 }
 
-/** The user of the session, without callbacks, which could fail; `undefined` also if that is unknown. */
+/** Without callbacks, which could fail; `undefined` also if that is unknown. */
 async function userOf(context: RequestContext): Promise<SignedIn | undefined> {
   if (context.held.token === "") return undefined;
   return await withoutEndedSession(context).then(readSignedIn).catch(() => undefined);
@@ -114,11 +112,9 @@ export function handleVerifyRequestPage(context: RequestContext): Promise<Answer
   const error = CODE_ERRORS.find((each) => each === named);
   const mailed = error === "EmailCodeSpent" ? undefined : mailWithCode(context);
   const action = mailed && `${context.mountPath}/callback/${mailed.provider}`;
-  return answerWithPage(
-    "verifyRequest",
-    context,
-    ({ csrfToken }) => ({ kind: "verifyRequest", error, csrfToken, action }),
-  );
+  const page = ({ csrfToken }: { csrfToken: string | undefined }) =>
+    ({ kind: "verifyRequest", error, csrfToken, action }) as const;
+  return answerWithPage("verifyRequest", context, page);
 }
 
 /** The statuses of core's error page, but for its 500: showing the page is no server error. */
@@ -162,7 +158,6 @@ function hasOwnPage(name: BuiltInPage, { config, mountPath, origin, warnOnce }: 
 /** A page with a longer query has no menu: each link repeats it. */
 const LONGEST_QUERY = 1000;
 
-/** Answers with the application's page of this name, else with ours. */
 async function answerWithPage(
   name: BuiltInPage,
   context: RequestContext,
@@ -187,7 +182,7 @@ async function answerWithPage(
   }
 }
 
-/** The address of the application's page, with the parameters that core gives it. */
+/** Has the parameters that core gives it. */
 function ownPage(name: BuiltInPage, callbackUrl: string, { config, query }: RequestContext): string {
   const page = config.core.pages![name]!;
   const error = new URLSearchParams(query).get("error");

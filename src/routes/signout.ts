@@ -14,11 +14,7 @@ import { wrapError } from "../session/read.ts";
 import { handleSignOutPage } from "./pages.ts";
 import { endRemovedSession } from "./session_change.ts";
 
-/**
- * Answers with the page, or signs out.
- *
- * @param asked The options of `auth.signOut()`.
- */
+/** @param asked The options of `auth.signOut()`. */
 export async function handleSignOut(context: RequestContext, asked?: FeatureSignOutOptions): Promise<Answer> {
   if (context.method === "GET") return await handleSignOutPage(context);
   const refused = csrfRefusal(context);
@@ -32,24 +28,18 @@ export async function handleSignOut(context: RequestContext, asked?: FeatureSign
   return answer;
 }
 
-/** Removes the cookies and the row of the session. */
 async function signOut(context: RequestContext): Promise<Answer> {
   const { settings } = context;
   try {
     const { callbackUrl, cookies } = await callbackUrlOf(context);
     const { token } = context.held;
     // Also what is left of earlier sessions.
-    const removals = sessionRemovals(context);
-    for (const { rowCookies = [] } of settings.hooks) {
-      for (const { name, options } of rowCookies.map(settings.besideCookie)) {
-        removals.push(removalOf(name, options));
-      }
-    }
+    const beside = settings.hooks.flatMap(({ rowCookies = [] }) => rowCookies.map(settings.besideCookie));
+    const removals = [...sessionRemovals(context), ...beside.map(({ name, options }) => removalOf(name, options))];
     // The next sign-in must not end on a page of ours.
     const kept = callbackUrl.startsWith(`${context.origin.href}${context.mountPath}/`) ? [] : cookies;
     const answer = { ...redirectAnswer(callbackUrl), cookies: [...kept, ...removals] };
-    if (token === "") return answer;
-    return await endHeld(token, answer, context);
+    return token === "" ? answer : await endHeld(token, answer, context);
   } catch (error) {
     return errorAnswer(error as Error, context);
   }
@@ -78,8 +68,6 @@ async function endHeld(token: string, answer: Answer, context: RequestContext): 
   }
 }
 
-type SignOutEvent = (message: object) => Awaitable<void>;
-
 /** As in core, what the event throws is logged and changes nothing. */
 async function tellOfSignOut(
   message: object,
@@ -88,7 +76,7 @@ async function tellOfSignOut(
   { config: { core }, logger }: RequestContext,
 ): Promise<Answer> {
   try {
-    await (core.events?.signOut as SignOutEvent | undefined)?.(message);
+    await (core.events?.signOut as ((message: object) => Awaitable<void>) | undefined)?.(message);
   } catch (error) {
     logger.error(wrapError(EventError, error));
   }
