@@ -1,9 +1,9 @@
 /**
- * What an adapter lacks for some features: how to list the accounts and the sessions of a user, and how to
- * update the tokens of an account.
+ * What an adapter lacks for some features: how to list the accounts and the sessions of a user, and how to update the
+ * tokens of an account.
  *
- * Installed with `npm install fastify-authjs fastify`, or with
- * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.
+ * Installed with `npm install fastify-authjs fastify`, or with `deno add fastify-authjs@jsr:@fastify-authjs/plugin
+ * npm:fastify`.
  *
  * @example
  * ```ts

@@ -16,10 +16,7 @@ import type { RequireSessionOptions } from "./guard/guard_options.ts";
 import type { FastifyAuthPluginOptions } from "./plugin.ts";
 import type { DefaultSession, FastifyAuthConfig, GuardedReply, JWT, Session, SessionRequest, User } from "./types.ts";
 
-/**
- * What {@linkcode createAuth} returns: the plugin and the functions of one configuration. The functions can be taken
- * out of it (`const { getSession } = auth`).
- */
+/** What {@linkcode createAuth} returns; functions can be taken out of it (`const { getSession } = auth`). */
 export interface AuthObject<OwnSession = Session & { user: User }> extends FeatureActions {
   /** The configuration, for functions that take one. */
   readonly config: FastifyAuthConfig;
@@ -45,19 +42,17 @@ export interface AuthObject<OwnSession = Session & { user: User }> extends Featu
   readonly signOut: SignOutAction;
   /**
    * Updates the session, as a POST to `<mount path>/session` does: `callbacks.jwt` (or with a database
-   * `callbacks.session`) is called with `trigger: "update"` and the data. A read after it in the same request has the
-   * updated session. If it fails the session stays as it was.
+   * `callbacks.session`) is called with `trigger: "update"` and the data. If it fails the session stays as it was.
    *
    * @param request The request of the route. A page of another origin must not have sent it.
    * @param reply The reply, which gets the new session cookie. It is not sent.
    * @param data What the callback gets, as JSON delivers it: dates are texts, and functions are gone.
    * @param options Whether links of other programs may do this, too.
    * @returns The updated session.
-   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) if there is no session, or the `jwt`
-   *   callback returned
-   * `null`; `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_SESSION_TOO_LARGE` (413); `FST_AUTHJS_CONFIG_INVALID` (500) for
-   * data that JSON cannot hold; `FST_AUTHJS_UNAVAILABLE` (503) if the adapter failed; {@linkcode AuthActionError} if a
-   * callback threw.
+   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) if there is no session, or the `jwt` callback
+   * returned `null`; `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_SESSION_TOO_LARGE` (413); `FST_AUTHJS_CONFIG_INVALID`
+   * (500) for data that JSON cannot hold; `FST_AUTHJS_UNAVAILABLE` (503) if the adapter failed; {@linkcode
+   * AuthActionError} if a callback threw.
    */
   readonly updateSession: (
     request: ActionRequest,
@@ -77,21 +72,20 @@ export interface AuthObject<OwnSession = Session & { user: User }> extends Featu
 
 /**
  * Signs in from a route of the application: with credentials at once, with a provider by a redirect to it, with an
- * e-mail address by a mail. Callbacks, events and cookies are those of the auth routes. There is no CSRF token: a
- * request that a page of another origin made the browser send is refused.
+ * e-mail address by a mail. There is no CSRF token: a request that a page of another origin sent is refused.
  */
 export interface SignInAction {
   /**
    * Signs in, and leaves the reply to the route: it gets only the cookies.
    *
-   * @param request The request of the route. A page of another origin must not have sent it.
+   * @param request The request of the route.
    * @param reply The reply.
    * @param provider The id of the provider; without one the user goes to the sign-in page.
    * @param options What the user entered, and where to go afterwards.
    * @returns Where the user goes, and whether the user is signed in now.
    * @throws {AuthActionError} If the sign-in is refused or fails, such as with a wrong password (401).
-   * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403), `FST_AUTHJS_NOT_FOUND` (404) if there is no
-   * such provider, `FST_AUTHJS_TOO_MANY_REQUESTS` (429) above a `rateLimit`, `FST_AUTHJS_UNAVAILABLE` (503),
+   * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403), `FST_AUTHJS_NOT_FOUND` (404) if there is no such
+   * provider, `FST_AUTHJS_TOO_MANY_REQUESTS` (429) above a `rateLimit`, `FST_AUTHJS_UNAVAILABLE` (503),
    * `FST_AUTHJS_BODY_INVALID` (400) for fields that are not text.
    */
   (
@@ -101,28 +95,20 @@ export interface SignInAction {
     options: SignInActionOptions & { redirect: false },
   ): Promise<SignInActionResult>;
   /** Signs in, and sends the reply: a redirect, or `{ url }` to a script that asks for JSON. Return the result. */
-  (
-    request: ActionRequest,
-    reply: GuardedReply,
-    provider?: string,
-    options?: SignInActionOptions,
-  ): Promise<void>;
+  (request: ActionRequest, reply: GuardedReply, provider?: string, options?: SignInActionOptions): Promise<void>;
 }
 
-/**
- * Signs out from a route of the application. There is no CSRF token: a request that a page of another origin made the
- * browser send is refused.
- */
+/** Signs out from a route of the application. A request that a page of another origin sent is refused. */
 export interface SignOutAction {
   /**
    * Signs out, and leaves the reply to the route: it gets only the cookies.
    *
-   * @param request The request of the route. A page of another origin must not have sent it.
+   * @param request The request of the route.
    * @param reply The reply.
    * @param options Where to go afterwards.
    * @returns Where the user goes.
-   * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_UNAVAILABLE` (503) if the
-   * adapter failed, with the session cookie removed.
+   * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_UNAVAILABLE` (503) if the adapter failed,
+   * with the session cookie removed.
    */
   (
     request: ActionRequest,
@@ -135,14 +121,13 @@ export interface SignOutAction {
 
 /**
  * What {@linkcode createAuth} returns for a function: the members of an {@linkcode AuthObject}, each with the
- * configuration of its request. They reject with a {@linkcode FastifyAuthError} if there is none (404), if the
- * function failed (503) and if the configuration cannot be used (500); only `getSession()` then resolves with `null`.
+ * configuration of its request. They reject with a {@linkcode FastifyAuthError} if there is none (404), if the function
+ * failed (503) and if the configuration cannot be used (500); only `getSession()` then resolves with `null`.
  */
 export interface TenantAuthObject<OwnSession = Session & { user: User }>
   extends Omit<AuthObject<OwnSession>, "config" | "revokeSession" | "revokeSessions"> {
   /**
-   * The object of one configuration, for what has no request:
-   * `auth.forConfig(config).revokeSessions(userId)`.
+   * The object of one configuration, for what has no request: `auth.forConfig(config).revokeSessions(userId)`.
    *
    * @param config One that the function returns.
    * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it has no `tenant`.
@@ -151,8 +136,7 @@ export interface TenantAuthObject<OwnSession = Session & { user: User }>
 }
 
 /** The session of an object of {@linkcode createAuth}: `InferSession<typeof auth>`. */
-export type InferSession<Auth> = Auth extends Pick<AuthObject<infer OwnSession>, "getSession"> ? OwnSession
-  : never;
+export type InferSession<Auth> = Auth extends Pick<AuthObject<infer OwnSession>, "getSession"> ? OwnSession : never;
 
 /** What `callbacks.session` is called with. */
 export interface SessionCallbackParams {
@@ -168,10 +152,7 @@ export interface SessionCallbackParams {
   trigger?: "update";
 }
 
-/**
- * The configuration of `createAuth()`: a {@linkcode FastifyAuthConfig}, in which the type of the session follows from
- * what `callbacks.session` returns.
- */
+/** A {@linkcode FastifyAuthConfig} in which the type of the session is what `callbacks.session` returns. */
 export interface CreateAuthConfig<Returned extends DefaultSession = Session>
   extends Omit<FastifyAuthConfig, "callbacks"> {
   /** The callbacks of Auth.js. */
@@ -181,10 +162,7 @@ export interface CreateAuthConfig<Returned extends DefaultSession = Session>
   };
 }
 
-/**
- * The session that is read if `callbacks.session` returns `Returned`: as it arrives over HTTP, and with a user. If the
- * callback says no more than core's types do, it is `Session`, which an application may extend.
- */
+/** What `callbacks.session` returns, as it arrives over HTTP; `Session` if that says no more than core's types do. */
 export type SessionOf<Returned extends DefaultSession> = [DefaultSession] extends [Returned] ? Session & { user: User }
   : JsonOf<Returned & { user: NonNullable<Returned["user"]> }>;
 

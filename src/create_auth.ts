@@ -1,20 +1,13 @@
 /** One object for everything that an application does with Auth.js. */
 import type { FastifyRequest } from "fastify";
 import type { SignInActionOptions, SignOutActionOptions } from "./actions/actions.ts";
-import type { ActionAuth, ActionRequest } from "./actions/perform.ts";
-import type {
-  AuthObject,
-  CreateAuthConfig,
-  SessionOf,
-  SignInAction,
-  SignOutAction,
-  TenantAuthObject,
-} from "./auth_object.ts";
+import type { ActionAuth } from "./actions/perform.ts";
+import type { AuthObject, CreateAuthConfig, SessionOf, TenantAuthObject } from "./auth_object.ts";
 import { type FeatureActions, FEATURES } from "./features/mod.ts";
 import { assertSessionArguments, invalid, isRequestOrReply } from "./instance/arguments.ts";
 import { authInstance } from "./instance/auth_instance.ts";
 import { getSession } from "./get_session.ts";
-import type { ConfigForRequest, DefaultSession, FastifyAuthConfig, GuardedReply, SessionRequest } from "./types.ts";
+import type { ConfigForRequest, DefaultSession, FastifyAuthConfig, Session, SessionRequest, User } from "./types.ts";
 import { FastifyAuth } from "./plugin.ts";
 import { requireSession } from "./guard/guard.ts";
 import type { RequireSessionOptions, RouteAuthConfig } from "./guard/guard_options.ts";
@@ -30,17 +23,13 @@ const updateSession = later(async () => (await import("./actions/actions.ts")).u
 
 /**
  * Makes one object of a configuration: the plugin, `getSession()`, `requireSession()`, and everything else that the
- * application does with Auth.js. The type of the session is inferred from what `callbacks.session` returns.
- * `FastifyAuth(config)`, `getSession(request, config)` and `requireSession(config)` with the same configuration are the
- * same as the members of the object.
- *
- * A function in place of the configuration chooses one for each request, such as that of a tenant: see
- * {@linkcode ConfigForRequest}. The object is then a {@linkcode TenantAuthObject}.
+ * application does with Auth.js. The type of the session is inferred from what `callbacks.session` returns. With a
+ * {@linkcode ConfigForRequest} in place of the configuration it is a {@linkcode TenantAuthObject}.
  *
  * @param config The configuration, or the function; it is copied, never written to.
  * @returns The object.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if the argument is neither. What else is wrong with a
- * configuration is said when the plugin is registered.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if the argument is neither. The configuration is checked when
+ * the plugin is registered.
  *
  * @example
  * ```ts
@@ -94,15 +83,15 @@ function authOf(config: CreateAuthConfig): AuthObject {
     plugin: FastifyAuth(own),
     async getSession(request) {
       assertGuarded(request as Partial<FastifyRequest> | undefined);
-      return await getSession(request, own) as Awaited<ReturnType<AuthObject["getSession"]>>;
+      return await getSession(request, own) as Session & { user: User };
     },
     requireSession: (options) => requireSession(own, options as RequireSessionOptions),
-    signIn: ((request: ActionRequest, reply: GuardedReply, provider?: string, options: SignInActionOptions = {}) =>
-      signIn(acting(), request, reply, provider, options)) as SignInAction,
-    signOut: ((request: ActionRequest, reply: GuardedReply, options: SignOutActionOptions = {}) =>
-      signOut(acting(), request, reply, options)) as SignOutAction,
-    updateSession: (request, reply, data, options = {}) =>
-      updateSession(acting(), request, reply, data, options) as ReturnType<AuthObject["updateSession"]>,
+    signIn: (async (request, reply, provider, options: SignInActionOptions = {}) =>
+      await signIn(acting(), request, reply, provider, options)) as AuthObject["signIn"],
+    signOut: (async (request, reply, options: SignOutActionOptions = {}) =>
+      await signOut(acting(), request, reply, options)) as AuthObject["signOut"],
+    updateSession: (async (request, reply, data, options = {}) =>
+      await updateSession(acting(), request, reply, data, options)) as AuthObject["updateSession"],
     getToken: (request) =>
       readClaims(request, own),
     ...featureActions(acting),
@@ -170,10 +159,7 @@ function tenantAuth(choose: ConfigForRequest): TenantAuthObject {
     ...Object.fromEntries(ofRequest.map((name) => [name, call(name)])) as unknown as FeatureActions,
     forConfig(config) {
       if (typeof config?.tenant !== "string") {
-        throw invalid(
-          "forConfig()",
-          "give it a configuration with a `tenant`, such as the function returns.",
-        );
+        throw invalid("forConfig()", "give it a configuration with a `tenant`, such as the function returns.");
       }
       return objectOf(config);
     },

@@ -1,34 +1,8 @@
 /** The errors of this package. Errors of Auth.js (`CredentialsSignin`, `AccessDenied`, …) keep their own classes. */
 
 /**
- * The stable code of a {@linkcode FastifyAuthError}. Those without an HTTP status are boot errors: the application does
- * not start.
- *
- * - `FST_AUTHJS_SECRET_MISSING`: No secret in the configuration and none in `AUTH_SECRET`.
- * - `FST_AUTHJS_SECRET_TOO_SHORT`: A secret is shorter than 32 characters.
- * - `FST_AUTHJS_ORIGIN_INVALID`: `origin` or `AUTH_URL` is no http or https URL, or its path fits several mounts.
- * - `FST_AUTHJS_HOST_NOT_TRUSTED`: No public origin is configured, and that of requests is not trusted.
- * - `FST_AUTHJS_PREFIX_INVALID`: The routes cannot be mounted under this prefix, or another route is there.
- * - `FST_AUTHJS_PROVIDER_INVALID`: A provider is incomplete, duplicated or unsafe.
- * - `FST_AUTHJS_ADAPTER_INVALID`: The adapter is missing, or lacks methods that the configuration needs.
- * - `FST_AUTHJS_CONFIG_INVALID`: Any other setting that Auth.js refuses.
- * - `FST_AUTHJS_HOST_INVALID` (400): The `Host` header (or `:authority`) is missing, invalid, or comes twice.
- * - `FST_AUTHJS_BODY_INVALID` (400): The body is no flat object of strings, numbers and booleans, or too large.
- * - `FST_AUTHJS_UNAUTHENTICATED` (401): The route requires a session, and the request has none.
- * - `FST_AUTHJS_FORBIDDEN` (403): The signed-in user may not use the route.
- * - `FST_AUTHJS_CROSS_SITE` (403): A page of another origin sent the request, which `trustedOrigins` does not have.
- * - `FST_AUTHJS_NOT_FOUND` (404): No such provider.
- * - `FST_AUTHJS_METHOD_NOT_ALLOWED` (405): The route does not serve this method; `Allow` names those it does.
- * - `FST_AUTHJS_LAST_SIGN_IN_METHOD` (409): Without this account its user could not sign in any more.
- * - `FST_AUTHJS_SESSION_TOO_LARGE` (413): The session does not fit in the cookie (`sessionCookieLimit`).
- * - `FST_AUTHJS_QUERY_TOO_LONG` (414): The query of an auth route has more than 16,384 characters.
- * - `FST_AUTHJS_ENCODING_UNSUPPORTED` (415): The request body is compressed.
- * - `FST_AUTHJS_STEP_UP_REQUIRED` (401): A guard (`maxAge`, `acr`, `amr`) wants the user to sign in again.
- * - `FST_AUTHJS_ACCESS_TOKEN_EXPIRED` (401): A provider's access token has expired, and only a sign-in renews it.
- * - `FST_AUTHJS_ACTION_FAILED` (401, 403, 429, 500, …): See {@linkcode AuthActionError}.
- * - `FST_AUTHJS_TOO_MANY_REQUESTS` (429): More attempts than `rateLimit` allows; `Retry-After` says when to try again.
- * - `FST_AUTHJS_UNAVAILABLE` (503): The adapter or a callback failed, or a provider did not answer or
- *   answered 429, 502, 503 or 504. The message says whether trying again helps.
+ * The stable code of a {@linkcode FastifyAuthError}. `docs/errors.md` says what each means, and with which status it is
+ * answered; those without a status are boot errors: the application does not start.
  */
 export type FastifyAuthErrorCode =
   | "FST_AUTHJS_SECRET_MISSING"
@@ -78,9 +52,8 @@ const STATUS_CODES: Partial<Record<FastifyAuthErrorCode, number>> = {
 };
 
 /**
- * An error of this package: a stable `code`, a `statusCode` for errors of a request, and a message that says what to
- * change. Errors of a request have the shape of `http-errors` (`status`, `expose`), which NestJS and other error
- * handlers require to answer with their status.
+ * An error of this package, whose message says what to change. Errors of a request have the shape of `http-errors`
+ * (`statusCode`, `status`, `expose`), which Fastify, NestJS and others answer with their status.
  *
  * @example
  * ```ts
@@ -148,10 +121,9 @@ export class TooManyRequests extends FastifyAuthError {
 
   constructor(seconds: number) {
     const wait = Math.max(1, Math.ceil(seconds));
-    const unit = wait === 1 ? "second" : "seconds";
-    super("FST_AUTHJS_TOO_MANY_REQUESTS", `Too many requests. Try again in ${wait} ${unit}.`);
+    super("FST_AUTHJS_TOO_MANY_REQUESTS", `Too many requests. Try again in ${wait} second${wait === 1 ? "" : "s"}.`);
     this.wait = wait;
-    this.headers = { "retry-after": String(wait) };
+    this.headers = { "retry-after": `${wait}` };
   }
 }
 
@@ -170,9 +142,8 @@ export interface ActionFailure {
 }
 
 /**
- * A sign-in or an update that the application asked for (`auth.signIn()`, `auth.updateSession()`) failed. Its `code` is
- * `FST_AUTHJS_ACTION_FAILED`, its `cause` the error of Auth.js, its status what a JSON client of the auth routes gets:
- * 401 for a wrong password, 403 if a callback denied access, 500 if the server is at fault.
+ * `auth.signIn()` or `auth.updateSession()` failed. The `cause` is the error of Auth.js, the status what a JSON client
+ * of the auth routes gets: 401 for a wrong password, 403 if a callback denied access, 500 if the server is at fault.
  *
  * @example
  * ```ts

@@ -16,14 +16,14 @@ export function getSession(req: SessionRequest, choose: ConfigForRequest): GetSe
 /**
  * The session of a request, or `null` if there is none.
  *
- * An invalid configuration, an unreadable session token, a failing adapter and a failing callback are logged, and
- * the result is `null`.
+ * An invalid configuration, an unreadable session token, a failing adapter and a failing callback are logged, and the
+ * result is `null`.
  *
  * @param req The Fastify request, in any hook or handler.
  * @param config The same object that was given to `FastifyAuth`.
  * @returns The session, or `null`.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if the arguments are not a request and a
- * configuration; nothing else.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if the arguments are not a request and a configuration;
+ * nothing else.
  *
  * @example
  * ```ts

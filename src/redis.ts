@@ -1,16 +1,16 @@
 /**
- * A store in Redis: of several processes one refreshes a session, and the others get the result and learn
- * when a session ends; with `revocable` sessions can be listed, and ended from elsewhere. Set it as
- * `store: redisStore(client)`.
+ * A store in Redis: of several processes one refreshes a session, and the others get the result and learn when a
+ * session ends; with `revocable` sessions can be listed, and ended from elsewhere. Set it as `store:
+ * redisStore(client)`.
  *
- * No session token is stored in Redis: results are encrypted with keys derived from the tokens. What is kept
- * for `revocable` is not encrypted: when sessions began and were used, and their `User-Agent` headers. Every
- * key expires. The commands used are `GET`, `HGET`, `SET` with `NX` and `PX`, `ZREM` and `EVAL`, in whose
- * scripts are `GET`, `DEL`, `TIME`, `ZADD`, `ZREMRANGEBYSCORE`, `ZRANGE`, `ZRANGEBYSCORE` and `PEXPIRE`. Of a
- * Redis Cluster no command needs keys of two slots.
+ * No session token is stored in Redis: results are encrypted with keys derived from the tokens. What is kept for
+ * `revocable` is not encrypted: when sessions began and were used, and their `User-Agent` headers. Every key expires.
+ * The commands used are `GET`, `HGET`, `SET` with `NX` and `PX`, `ZREM` and `EVAL`, in whose scripts are `GET`, `DEL`,
+ * `TIME`, `ZADD`, `ZREMRANGEBYSCORE`, `ZRANGE`, `ZRANGEBYSCORE` and `PEXPIRE`. Of a Redis Cluster no command needs keys
+ * of two slots.
  *
- * Installed with `npm install fastify-authjs fastify ioredis` (`pnpm add`, `yarn add`, `bun add`), or with
- * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify npm:ioredis`.
+ * Installed with `npm install fastify-authjs fastify ioredis` (`pnpm add`, `yarn add`, `bun add`), or with `deno add
+ * fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify npm:ioredis`.
  *
  * @example
  * ```ts

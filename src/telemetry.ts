@@ -1,9 +1,9 @@
 /**
- * The types of what the plugin publishes: the events of the audit trail, on channels of
- * `node:diagnostics_channel`, and operations on tracing channels.
+ * The types of what the plugin publishes: the events of the audit trail, on channels of `node:diagnostics_channel`, and
+ * operations on tracing channels.
  *
- * Installed with `npm install fastify-authjs fastify`, or with
- * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.
+ * Installed with `npm install fastify-authjs fastify`, or with `deno add fastify-authjs@jsr:@fastify-authjs/plugin
+ * npm:fastify`.
  *
  * @example
  * ```ts

@@ -1,9 +1,9 @@
 /**
- * The types that few applications name: the parts of the configuration, and those of the object that
- * `createAuth()` returns.
+ * The types that few applications name: the parts of the configuration, and those of the object that `createAuth()`
+ * returns.
  *
- * Installed with `npm install fastify-authjs fastify`, or with
- * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.
+ * Installed with `npm install fastify-authjs fastify`, or with `deno add fastify-authjs@jsr:@fastify-authjs/plugin
+ * npm:fastify`.
  *
  * @example
  * ```ts

@@ -73,9 +73,9 @@ export function isAddress(value: unknown): value is string | URL {
 }
 
 /**
- * The callbacks, of which `session` is given rows whose other columns can be read, and are not sent. Core gives
- * it the rows: a callback that returns or spreads the session would send the session token and every column of the
- * user to the browser, such as the hash of a password.
+ * The callbacks, of which `session` is given rows whose other columns can be read, and are not sent. Core gives it the
+ * rows: a callback that returns or spreads the session would send the session token and every column of the user to the
+ * browser, such as the hash of a password.
  */
 export function hideColumns(callbacks: Callbacks): Callbacks {
   const { session: own } = callbacks;

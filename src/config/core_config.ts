@@ -118,8 +118,8 @@ function withoutMaxAge({ sessionToken, ...cookies }: NonNullable<AuthConfig["coo
 }
 
 /**
- * A Location header is ASCII; the URL that a callback returns may not be. If it returns none, the user is
- * led to the origin: core would answer a sign-in with an empty page.
+ * A Location header is ASCII; the URL that a callback returns may not be. If it returns none, the user is led to the
+ * origin: core would answer a sign-in with an empty page.
  */
 function redirectToAscii(callbacks: NonNullable<AuthConfig["callbacks"]>): typeof callbacks {
   const { redirect } = callbacks;

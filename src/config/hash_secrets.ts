@@ -1,7 +1,7 @@
 /**
- * The secrets that CSRF tokens and the tokens of sign-in links are hashed with. Core joins all secrets to one text,
- * so that adding one makes earlier tokens invalid. Here new tokens are hashed with the first secret alone, as
- * sessions are, and tokens of every configured secret are accepted.
+ * The secrets that CSRF tokens and the tokens of sign-in links are hashed with. Core joins all secrets to one text, so
+ * that adding one makes earlier tokens invalid. Here new tokens are hashed with the first secret alone, as sessions
+ * are, and tokens of every configured secret are accepted.
  */
 import { hash } from "node:crypto";
 

@@ -92,9 +92,9 @@ export interface PublicPaths {
 }
 
 /**
- * Finds out where users see a mount. If the end of the origin's path is a mount of the application, what is before
- * it is removed on the way from every request: `https://app.example/api/auth` and the mount `/auth` mean that users
- * see `/me` at `/api/me`. Any other path is that of the auth routes alone.
+ * Finds out where users see a mount. If the end of the origin's path is a mount of the application, what is before it
+ * is removed on the way from every request: `https://app.example/api/auth` and the mount `/auth` mean that users see
+ * `/me` at `/api/me`. Any other path is that of the auth routes alone.
  */
 export function publicPaths(
   mountPath: string,

@@ -25,8 +25,8 @@ const CHECKS: readonly string[] = ["pkce", "state", "nonce", "none"];
 const LONGEST_ID = 100;
 
 /**
- * Names that no path segment can be, since clients remove them (RFC 3986 section 5.2.4), and that no provider can
- * have: to core "undefined" means none, and "__proto__" cannot be a key of its list.
+ * Names that no path segment can be, since clients remove them (RFC 3986 section 5.2.4), and that no provider can have:
+ * to core "undefined" means none, and "__proto__" cannot be a key of its list.
  */
 const RESERVED_IDS: readonly string[] = [".", "..", "undefined", "__proto__"];
 
@@ -96,7 +96,7 @@ const PROBLEMS: readonly OfProvider[] = [
   },
 ];
 
-export const PROVIDER_PROBLEMS = PROBLEMS.map((messages) => ["FST_AUTHJS_PROVIDER_INVALID", each(messages)] as const);
+export const PROVIDER_PROBLEMS = [["FST_AUTHJS_PROVIDER_INVALID", ...PROBLEMS.map(each)]] as const;
 
 /** What names the application at a provider: the setting, what it is called, and its variable. */
 const CREDENTIALS = [
@@ -122,52 +122,44 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   userinfourl: "write `userinfo`",
 };
 
-const WARNINGS: readonly (readonly [NoticeCode, OfProvider])[] = [
-  ["FST_AUTHJS_WARN_PROVIDER", ({ id, isOAuth }, settings) => {
-    const { params } = Object(settings.authorization) as { params?: Settings };
-    // Some factories take `scope` and put it where it belongs.
-    const isRight = (name: string) =>
-      ["clientId", "clientSecret"].includes(name) || (name === "scope" && params?.scope === settings.scope);
-    return Object.keys(isOAuth ? settings : {}).flatMap((name) => {
-      const instead = OTHER_NAMES[name.toLowerCase().replaceAll("_", "")];
-      return instead === undefined || settings[name] === undefined || isRight(name)
-        ? []
-        : [`The provider "${id}" has \`${name}\`, which is not read: ${instead}.`];
-    });
-  }],
-  ["FST_AUTHJS_WARN_PROVIDER", ({ id, factoryId, server }) => {
-    const incomplete = Object.values(server).find((url) => url !== undefined && hasUndefined(url));
-    return incomplete !== undefined &&
-      `The provider "${id}" has an address with "undefined" in it, ${incomplete}, so every sign-in with it fails: an ` +
-        "option that the address is made of is not set. Mostly it is `issuer` (or " +
-        `${variableOf(factoryId, "ISSUER")}).`;
-  }],
+const WARNINGS: readonly (readonly [NoticeCode, ...OfProvider[]])[] = [
   [
     "FST_AUTHJS_WARN_PROVIDER",
+    ({ id, isOAuth }, settings) => {
+      const { params } = Object(settings.authorization) as { params?: Settings };
+      // Some factories take `scope` and put it where it belongs.
+      const isRight = (name: string) =>
+        ["clientId", "clientSecret"].includes(name) || (name === "scope" && params?.scope === settings.scope);
+      return Object.keys(isOAuth ? settings : {}).flatMap((name) => {
+        const instead = OTHER_NAMES[name.toLowerCase().replaceAll("_", "")];
+        return instead === undefined || settings[name] === undefined || isRight(name)
+          ? []
+          : [`The provider "${id}" has \`${name}\`, which is not read: ${instead}.`];
+      });
+    },
+    ({ id, factoryId, server }) => {
+      const incomplete = Object.values(server).find((url) => url !== undefined && hasUndefined(url));
+      return incomplete !== undefined &&
+        `The provider "${id}" has an address with "undefined" in it, ${incomplete}: an option that it is made of is ` +
+          `not set. Mostly it is \`issuer\` (or ${variableOf(factoryId, "ISSUER")}).`;
+    },
     ({ id, isOAuth, checks }) =>
       isOAuth && (checks.length === 0 || checks.includes("none")) &&
       `The provider "${id}" has \`checks: ["none"]\`, so its callback accepts a sign-in that another browser ` +
         'started (login CSRF). Use "pkce" or "state".',
-  ],
-  [
-    "FST_AUTHJS_WARN_PROVIDER",
     ({ id, formPost }, _settings, { origin }) =>
       formPost && origin !== undefined && !origin.secure && !isLoopback(origin) &&
       `The provider "${id}" answers with \`response_mode=form_post\`, which needs SameSite=None cookies, and ` +
         `browsers refuse those over http: its sign-ins at ${origin.href} will fail. Serve the application over https.`,
   ],
-  // The boot goes on: an application with ten providers is developed with the credentials of one.
   [
     "FST_AUTHJS_WARN_CREDENTIALS",
+    // The boot goes on: an application with ten providers is developed with the credentials of one.
     (provider, settings, { production }) => !(production && provider.isOAuth) && missingCredentials(provider, settings),
-  ],
-  [
-    "FST_AUTHJS_WARN_CREDENTIALS",
     ({ id, factoryId }, settings) =>
       CREDENTIALS.filter(([name]) => isWrapped(String(settings[name] ?? ""))).map(([name, what, suffix]) =>
         `The ${what} of the provider "${id}" has quotation marks or white space around it, which Docker's ` +
-        `\`--env-file\` keeps, for one: the provider will not know it. Set ${variableOf(factoryId, suffix)} (or ` +
-        `\`${name}\`) without them.`
+        `\`--env-file\` keeps, for one. Set ${variableOf(factoryId, suffix)} (or \`${name}\`) without them.`
       ),
   ],
   [
@@ -179,7 +171,7 @@ const WARNINGS: readonly (readonly [NoticeCode, OfProvider])[] = [
   ],
 ];
 
-export const PROVIDER_WARNINGS = WARNINGS.map(([code, messages]) => [code, each(messages)] as const);
+export const PROVIDER_WARNINGS = WARNINGS.map(([code, ...mistakes]) => [code, ...mistakes.map(each)] as const);
 
 /** What an application needs to be known at a provider, and does not have. In production that stops the boot. */
 function missingCredentials({ id, factoryId, type, isOAuth }: ProviderSummary, settings: Settings) {

@@ -1,6 +1,6 @@
 /**
- * The settings that there are, and what each may be. A setting that is misspelled has no effect: a `signin`
- * callback would refuse no user, and no type checks a configuration in JavaScript.
+ * The settings that there are, and what each may be. A setting that is misspelled has no effect: a `signin` callback
+ * would refuse no user, and no type checks a configuration in JavaScript.
  */
 import { type AuthConfig, skipCSRFCheck } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
@@ -172,8 +172,7 @@ export function requireSettingTypes(provider: Provider): void {
 }
 
 /**
- * Refuses settings that are misspelled, or of another type. Gives warnings of unknown ones: a later
- * core may have them.
+ * Refuses settings that are misspelled, or of another type. Gives warnings of unknown ones: a later core may have them.
  */
 export function checkShape(config: FastifyAuthConfig): string[] {
   if (typeof (config as { plugin?: unknown }).plugin === "function") {

@@ -55,8 +55,8 @@ interface Visit {
 }
 
 /**
- * Makes a hook that lets only signed-in users pass, by the configuration that a function chooses for each request.
- * If there is none the answer is a 404, if the function failed a 503, if the configuration cannot be used a 500.
+ * Makes a hook that lets only signed-in users pass, by the configuration that a function chooses for each request. If
+ * there is none the answer is a 404, if the function failed a 503, if the configuration cannot be used a 500.
  *
  * @param choose The same function that was given to `FastifyAuth`.
  * @param options Which signed-in users may pass.
@@ -72,8 +72,8 @@ export function requireSession(choose: ConfigForRequest, options?: RequireSessio
  * redirected to the sign-in page and returns afterwards; every other request gets a 401 in Fastify's error format. A
  * user who fails `roles` or `authorize` gets a 403, one who fails `maxAge`, `acr` or `amr` signs in again. If the
  * adapter failed the answer is a 503 (`FST_AUTHJS_UNAVAILABLE`); if a callback threw a browser gets a page, on which
- * its user can sign in again. `reply.session` is set if the application has declared it
- * (`app.decorateReply("session", null)`).
+ * its user can sign in again. `reply.session` is set if the application has declared it (`app.decorateReply("session",
+ * null)`).
  *
  * On an instance it covers routes registered before and after it, HEAD, OPTIONS and unknown paths, but neither the
  * routes of `FastifyAuth` nor the page of `pages.signIn`: its path and, if that has a query, exactly these parameters,

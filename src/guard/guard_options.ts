@@ -18,8 +18,8 @@ export interface RequireSessionOptions<OwnSession = Session> extends FeatureGuar
    */
   roles?: string | readonly string[];
   /**
-   * Decides about one request, which passes if the result is truthy. If it throws, the request is refused and the
-   * error logged. In an `onRequest` hook the body is not parsed yet.
+   * Decides about one request, which passes if the result is truthy. If it throws, the request is refused and the error
+   * logged. In an `onRequest` hook the body is not parsed yet.
    *
    * @param session The session, with a user.
    * @param request The request.
@@ -27,8 +27,8 @@ export interface RequireSessionOptions<OwnSession = Session> extends FeatureGuar
    */
   authorize?: (session: OwnSession, request: FastifyRequest) => unknown;
   /**
-   * Whether routes with exactly `auth: false` in their `config` are open. All others stay guarded, also unknown
-   * paths, HEAD and OPTIONS. The log names the open routes at boot.
+   * Whether routes with exactly `auth: false` in their `config` are open. All others stay guarded, also unknown paths,
+   * HEAD and OPTIONS. The log names the open routes at boot.
    *
    * @default false: every route that has the hook is guarded
    */
@@ -41,8 +41,8 @@ export interface RouteAuthOptions extends Omit<RequireSessionOptions, "respectRo
    * The mount path of the `FastifyAuth` whose sessions count, such as `"/staff/auth"`: needed only if several
    * configurations are registered in one scope.
    *
-   * @default the registration in the scope of the route, else in the next scope around it, else the only one of
-   * the application
+   * @default the registration in the scope of the route, else in the next scope around it, else the only one of the
+   * application
    */
   mountPath?: string;
 }
@@ -79,8 +79,8 @@ export type RouteAuth = boolean | RouteAuthOptions;
  */
 export interface RouteAuthConfig {
   /**
-   * Who may use the route. It is guarded as with `requireSession()`, before its own `onRequest` hooks and after
-   * those of its scopes. If a hook of a scope guards it, too, both must let a user pass; with `false` one that has
+   * Who may use the route. It is guarded as with `requireSession()`, before its own `onRequest` hooks and after those
+   * of its scopes. If a hook of a scope guards it, too, both must let a user pass; with `false` one that has
    * `respectRouteConfig` leaves the route open.
    *
    * @default all users whom the hooks of its scopes let pass

@@ -91,7 +91,7 @@ export const providerRequests: Operations<ProviderRequestOperation> = new Operat
 export const adapterCalls: Operations<AdapterCallOperation> = new Operations("fastify-authjs.adapter-call");
 
 /**
- * Reads of sessions, as a `SessionReadEvent`. They are no operations: one takes some microseconds, and what
- * takes longer within is an operation of its own.
+ * Reads of sessions, as a `SessionReadEvent`. They are no operations: one takes some microseconds, and what takes
+ * longer within is an operation of its own.
  */
 export const sessionReads: Channel = channel("fastify-authjs:session-read");

@@ -10,36 +10,34 @@ import type { LanguageRequest, Store } from "./records.ts";
 /** The options of the kernel. */
 export interface KernelOptions {
   /**
-   * The public origin, such as `"https://app.example"`. Overrides `AUTH_URL`. If users see the auth routes
-   * at another path than Fastify, with that path: `"https://app.example/api/auth"` behind a proxy that
-   * removes `/api`.
+   * The public origin, such as `"https://app.example"`, in place of `AUTH_URL`. If users see the auth routes at another
+   * path than Fastify, with that path: `"https://app.example/api/auth"` behind a proxy that removes `/api`.
    *
    * @default that of `AUTH_URL`, else `request.protocol` and `request.host`
    */
   origin?: string;
   /**
-   * Other origins whose pages may send the POSTs that sign in, sign out or update a session, such as that of
-   * a single-page application: `["https://spa.example"]`. Scheme, host and port, without a path and without
-   * wildcards. Every other cross-site POST is refused, also from subdomains. To read the replies, such a page
-   * needs CORS headers (`@fastify/cors` with `credentials: true`).
+   * Other origins whose pages may send the POSTs that sign in, sign out or update a session, such as that of a
+   * single-page application: `["https://spa.example"]`. Scheme, host and port, without a path or wildcards. Every other
+   * cross-site POST is refused, also from subdomains. To read the replies, such a page needs CORS headers
+   * (`@fastify/cors` with `credentials: true`).
    *
    * @default [] only the public origin
    */
   trustedOrigins?: readonly string[];
   /**
    * The origins of the deployments whose sign-ins the stable deployment of `redirectProxyUrl` hands on to them:
-   * `["https://*.preview.example"]`. Scheme, host and port, without a path. A `*` stands for letters, digits
-   * and hyphens of one label, left of the last two labels: put a domain there whose names only you give out, since
-   * who has one of these names gets the codes of sign-ins. On the stable deployment it is required.
+   * `["https://*.preview.example"]`, without a path. A `*` stands for letters, digits and hyphens of one label, left of
+   * the last two labels. Who has one of these names gets the codes of sign-ins: name a domain whose names only you give
+   * out. On the stable deployment it is required.
    *
    * @default [] none
    */
   redirectProxyOrigins?: readonly string[];
   /**
-   * Ids of providers that may be reached without TLS if `NODE_ENV` is `production`: an identity provider
-   * on a private network, such as `["keycloak"]` for `http://keycloak:8080/realms/staff`. An attacker who can
-   * read or change traffic between this server and the provider can then sign in as any of its users. At boot
-   * a warning names them. No provider of any other id is reached without TLS.
+   * Ids of providers that may be reached without TLS if `NODE_ENV` is `production`, such as `["keycloak"]` for
+   * `http://keycloak:8080/realms/staff` on a private network. An attacker who can read or change that traffic can then
+   * sign in as any user of the provider; a warning names them at boot.
    *
    * @default [] every provider is reached over https
    */
@@ -57,64 +55,58 @@ export interface KernelOptions {
    */
   adapterTimeout?: number;
   /**
-   * How large the session cookie of the "jwt" strategy may get, in bytes, with the names of its chunks; 0 for
-   * no limit. A sign-in whose session is larger fails with `error=SessionTooLarge`; a read or an update that
-   * would exceed the limit leaves the cookie as it is. Either is logged with the names of the largest claims.
+   * How large the session cookie of the "jwt" strategy may get, in bytes, with the names of its chunks; 0 for no limit.
+   * A sign-in whose session is larger fails with `error=SessionTooLarge`; a read or an update that would exceed the
+   * limit leaves the cookie as it is. Either is logged with the names of the largest claims.
    *
-   * Browsers send the cookie with each request. Node refuses more than 16 KB of headers, nginx by default a
-   * header line of more than 8 KB, and replies with more than 4 KB of headers. From 3.5 KB on there is a
-   * warning.
+   * Browsers send the cookie with each request. Node refuses more than 16 KB of headers, nginx by default a header line
+   * of more than 8 KB, and replies with more than 4 KB of headers. From 3.5 KB on there is a warning.
    *
    * @default 8192
    */
   sessionCookieLimit?: number;
   /**
-   * What several processes that serve the same users share, such as `redisStore()` of
-   * `fastify-authjs/redis`. One of them refreshes a session in the `jwt` callback, and the others get the
-   * result and learn of a sign-out. A sign-in link that several processes are sent at once signs in at one of
-   * them, also if the adapter looks it up and deletes it in two steps, and of first sign-ins of one user at
-   * the same time one creates the user; one that was broken off goes on at any of them. One process needs no
-   * store, unless sessions are `revocable`. While the store fails, sessions are read, and links used, without
-   * it.
+   * What several processes that serve the same users share, such as `redisStore()` of `fastify-authjs/redis`. One of
+   * them refreshes a session in the `jwt` callback, and the others get the result and learn of a sign-out. A sign-in
+   * link that several processes are sent at once signs in at one of them; of first sign-ins of one user at the same
+   * time one creates the user; a sign-in that was broken off goes on at any of them. One process needs no store, unless
+   * sessions are `revocable`. While the store fails, sessions are read, and links used, without it.
    *
-   * A process waits for `providerTimeout` (10 seconds if that is 0) for the one that refreshes, and goes on
-   * with the session as it is if that takes longer. The lock of a process that died expires after twice that
-   * time.
+   * A process waits for `providerTimeout` (10 seconds if that is 0) for the one that refreshes, then goes on with the
+   * session as it is. The lock of a process that died expires after twice that time.
    *
-   * If sessions may be refreshed and several processes are known of, by `node:cluster` or PM2, a warning
-   * recommends a store that they share. `false` silences that.
+   * If sessions may be refreshed and several processes are known of, by `node:cluster` or PM2, a warning recommends a
+   * store that they share. `false` silences that.
    *
    * @default none
    */
   store?: Store | false;
   /**
-   * Whether the `jwt` callback would refresh a token with these claims. The lock of `store` is acquired only then;
-   * the store is also read when a session cookie is renewed.
+   * Whether the `jwt` callback would refresh a token with these claims. The lock of `store` is acquired only then; the
+   * store is also read when a session cookie is renewed.
    *
    * @default always, so that each read acquires the lock
    */
   refreshDue?: (token: JWT) => boolean;
   /**
-   * The name of the tenant that the configuration is for, which must stay the same: "acme". Sessions,
-   * cookies, CSRF tokens and mailed links are then valid for this tenant alone, also if others have the
-   * same secret, host and database, and the names of the cookies have the tenant in them. Users who were
-   * signed in before it was set have to sign in again. A configuration that a function returns for a request
-   * must have one.
+   * The name of the tenant that the configuration is for, which must stay the same: "acme". Sessions, cookies, CSRF
+   * tokens and mailed links are then valid for this tenant alone, also if others have the same secret, host and
+   * database. Users who were signed in before it was set have to sign in again. A configuration that a function returns
+   * for a request must have one.
    *
    * @default none
    */
   tenant?: string;
   /**
-   * Whether the signature of an ID token is verified at each sign-in with an OpenID Provider (OpenID Connect
-   * Core 1.0, section 3.1.3.7, numbers 6 to 8): with a key that its discovery document names, or that is at
-   * the provider's `jwks_endpoint`, or with the client secret if `client.id_token_signed_response_alg` is
-   * `HS256`, `HS384` or `HS512`. Without that setting the algorithm is RS256, unless the document lists only
-   * others. The keys are kept for ten minutes, and fetched again for one that is not among them. A sign-in with
-   * a wrong signature fails with `error=Configuration`, and the log says why; one whose keys cannot be had is a
+   * Whether the signature of an ID token is verified at each sign-in with an OpenID Provider (OpenID Connect Core 1.0,
+   * section 3.1.3.7): with a key that its discovery document names, or that is at the provider's `jwks_endpoint`, or
+   * with the client secret if `client.id_token_signed_response_alg` is `HS256`, `HS384` or `HS512`. Without that
+   * setting the algorithm is RS256, unless the document lists only others. The keys are kept for ten minutes. A sign-in
+   * with a wrong signature fails with `error=Configuration`, and the log says why; one whose keys cannot be had is a
    * 503.
    *
-   * With `true` a provider that publishes no keys is refused. By default TLS to its token endpoint stands for
-   * the signature then, as that section allows, and with `false` for every provider, which is warned about.
+   * With `true` a provider that publishes no keys is refused. By default TLS to its token endpoint stands for the
+   * signature then, as that section allows, and with `false` for every provider, which is warned about.
    *
    * @default verified, if the provider publishes keys
    */
@@ -156,8 +148,8 @@ export interface EmailMessage {
  */
 export type VerificationMailParams = Parameters<EmailConfig["sendVerificationRequest"]>[0] & {
   /**
-   * Six digits, which sign in the browser that asked for the mail, for ten minutes. The page that says that a
-   * mail was sent asks for them if this was read, so a function that does not mail them leaves them alone.
+   * Six digits, which sign in the browser that asked for the mail, for ten minutes. Its page asks for them if this was
+   * read, so a function that does not mail them leaves them alone.
    */
   readonly code?: string;
 };
@@ -169,8 +161,8 @@ export interface EmailMessageParams {
   /** The sign-in link. */
   readonly url: string;
   /**
-   * The code of the mail, six digits, which sign in the browser that asked for it, for ten minutes. The page
-   * that says that a mail was sent asks for them if this or `message` was read.
+   * Six digits, which sign in the browser that asked for the mail, for ten minutes. Its page asks for them if this or
+   * `message` was read.
    */
   readonly code: string;
   /** When the link ends. */
@@ -186,16 +178,15 @@ export interface EmailMessageParams {
 /** The pages of an application, and what the built-in pages and mails say. */
 export interface FastifyAuthPages extends Partial<PagesOptions>, FeaturePages {
   /**
-   * The page that a mailed sign-in link opens, if `emailConfirm` is on. Its query has the `provider`,
-   * `token`, `email` and `callbackUrl` of the link. Its form posts `token`, `email` and `callbackUrl` with a
-   * `csrfToken` to `<mount path>/callback/<provider>`.
+   * The page that a mailed sign-in link opens, if `emailConfirm` is on, with the `provider`, `token`, `email` and
+   * `callbackUrl` of the link as its query. Its form posts the last three and a `csrfToken` to `<mount
+   * path>/callback/<provider>`.
    *
    * @default a page that is built in
    */
   confirmEmail?: string;
   /**
-   * A stylesheet for the built-in pages, which is loaded after their own: a path such as `"/auth.css"`, or a
-   * URL.
+   * A stylesheet for the built-in pages, loaded after their own: a path such as `"/auth.css"`, or a URL.
    *
    * @default none
    */
@@ -207,30 +198,30 @@ export interface FastifyAuthPages extends Partial<PagesOptions>, FeaturePages {
    */
   siteName?: string;
   /**
-   * The language of the built-in pages and mails: one for all of them, as a language tag (BCP 47), or a
-   * function that chooses it for a request and may return `undefined`, or a promise.
+   * The language of the built-in pages and mails, as a language tag (BCP 47), or a function that chooses it for a
+   * request and may return `undefined`, or a promise.
    *
    * @default that of the menu, of `?ui_locales=`, else of `Accept-Language`, else English
    */
   language?: string | ((request: LanguageRequest) => string | undefined | Promise<string | undefined>);
   /**
-   * Whether there is a menu of languages below the built-in pages. What is chosen there is kept in a cookie for
-   * a year. A function of `language` comes before it.
+   * Whether there is a menu of languages below the built-in pages. The choice is kept in a cookie for a year; a
+   * function of `language` comes before it.
    *
    * @default true, unless `language` is set
    */
   languageMenu?: boolean;
   /**
-   * Whether users who have no passkey are offered to add one after another sign-in, at most once in 30 days. There
-   * has to be a provider for passkeys, an `adapter` and the built-in sign-in page.
+   * Whether users without a passkey are offered to add one after another sign-in, at most once in 30 days. It needs a
+   * provider for passkeys, an `adapter` and the built-in sign-in page.
    *
    * @default true
    */
   passkeyOffer?: boolean;
   /**
-   * Texts that replace those of the built-in pages and mails, by language tag:
-   * `{ en: { "signIn.title": "Welcome" } }`. A language that is not built in is added; texts that it lacks are
-   * those of its built-in language (`pt` for `pt-BR`), else English.
+   * Texts that replace those of the built-in pages and mails, by language tag: `{ en: { "signIn.title": "Welcome" } }`.
+   * A language that is not built in is added; texts that it lacks are those of its built-in language (`pt` for
+   * `pt-BR`), else English.
    *
    * @default {} the built-in texts
    */
@@ -242,7 +233,7 @@ export interface FastifyAuthPages extends Partial<PagesOptions>, FeaturePages {
    */
   links?: PageLinks;
   /**
-   * The logo in dark mode, a path or a URL, in place of `theme.logo`.
+   * The logo in dark mode, a path or a URL.
    *
    * @default theme.logo
    */
@@ -260,8 +251,7 @@ export interface FastifyAuthPages extends Partial<PagesOptions>, FeaturePages {
    */
   themeColor?: string;
   /**
-   * A panel beside the sign-in page on wide screens, with the texts `"panel.title"` and `"panel.text"`, and a
-   * picture: a path or a URL. `{}` is one without a picture.
+   * A panel beside the sign-in page on wide screens, with the texts `"panel.title"` and `"panel.text"`, and a picture.
    *
    * @default none
    */
@@ -291,9 +281,9 @@ export interface PagePanel {
 /** How sessions are kept, and for how long. */
 export type FastifyAuthSession = NonNullable<AuthConfig["session"]> & {
   /**
-   * How long a session lives whose user did not choose to be remembered, in seconds: since it was used last,
-   * and in a cookie that ends with the browser. A sign-in with `rememberMe=false` makes one, such as that of the
-   * built-in page without its check mark. `false` takes the check mark away, and remembers everyone.
+   * How long a session lives whose user did not choose to be remembered, in seconds: since it was used last, and in a
+   * cookie that ends with the browser. A sign-in with `rememberMe=false` makes one, such as that of the built-in page
+   * without its check mark. `false` takes the check mark away, and remembers everyone.
    *
    * @default 12 * 60 * 60 (12 hours), at most `maxAge`
    */

@@ -7,19 +7,11 @@ import type { ProviderType, TokenSet } from "../provider/types.ts";
 // Core's own: an application's `declare module "@auth/core/types"` reaches them.
 export type { DefaultSession, JWT, Profile, Session, User };
 
-/**
- * Links a user to a provider. It may have the fields of an OAuth provider's token set: `access_token`,
- * `refresh_token`, `id_token`, `scope`, `token_type`, `expires_in`, `authorization_details`.
- *
- * An account of core is assignable to it.
- */
+/** Links a user to a provider, with the fields of an OAuth provider's token set. An account of core is assignable. */
 export interface Account extends TokenSet {
   /** Id of the provider, such as `"github"`. */
   provider: string;
-  /**
-   * Id of the user at the provider: what `profile()` returned as `id` for OAuth and OpenID Connect, the
-   * address for e-mail, what `authorize()` returned as `id` for credentials.
-   */
+  /** Id of the user at the provider: the `id` that `profile()` or `authorize()` returned; for e-mail the address. */
   providerAccountId: string;
   /** Kind of the provider. */
   type: ProviderType;
@@ -32,10 +24,7 @@ export interface Account extends TokenSet {
 /** What `getSession()` returns: the session of the request, or null if there is none. */
 export type GetSessionResult = Promise<Session | null>;
 
-/**
- * What `getSession()` needs of a Fastify request: of any server (HTTP/1.1, HTTP/2, with TLS), any type
- * provider and any route.
- */
+/** What `getSession()` needs of a Fastify request, of any server, type provider and route. */
 export type SessionRequest =
   & Pick<FastifyRequest, "headers" | "host" | "log" | "protocol" | "routeOptions">
   & {
@@ -68,9 +57,9 @@ export interface LanguageRequest {
 }
 
 /**
- * What the processes of an application share, such as `redisStore()` of `fastify-authjs/redis` or
- * `memoryStore()`. Keys are texts of any length; values, locks and sets are apart. `milliseconds` is how long
- * what is written counts: it is not returned after that, and can be deleted. A call that fails rejects.
+ * What the processes of an application share, such as `redisStore()` of `fastify-authjs/redis` or `memoryStore()`. Keys
+ * are texts of any length; values, locks and sets are apart. `milliseconds` is how long what is written counts: it is
+ * not returned after that, and can be deleted. A call that fails rejects.
  */
 export interface Store {
   /** The values of keys, in their order; nothing for one that has none. */
@@ -80,7 +69,7 @@ export interface Store {
   /**
    * Acquires a lock, unless it is held.
    *
-   * @param key What is locked. It has no value: locks are apart from values.
+   * @param key What is locked.
    * @param owner The new owner: only it may release the lock.
    * @param milliseconds The time after which the lock expires, if its owner has died.
    * @returns Whether it was acquired.

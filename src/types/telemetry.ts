@@ -1,9 +1,6 @@
 /** What can be observed from outside: the events of the audit trail, and operations on tracing channels. */
 
-/**
- * What every event on the channels of `node:diagnostics_channel` has. None has a token, a code or an e-mail
- * address.
- */
+/** What every event on the channels of `node:diagnostics_channel` has: never a token, a code or an e-mail address. */
 export interface AuthEvent {
   /** When the request came to its handler: milliseconds since 1970. */
   readonly time: number;
@@ -36,10 +33,7 @@ export interface SignInFailureEvent extends AuthEvent {
    * `FastifyAuthError`, such as `"FST_AUTHJS_TOO_MANY_REQUESTS"`.
    */
   readonly reason: string;
-  /**
-   * The `code` of a `CredentialsSignin`, what is wrong with a CSRF token, or `"sign_in_expired"` for a
-   * callback of a sign-in that is not under way any more.
-   */
+  /** The `code` of a `CredentialsSignin`, what is wrong with a CSRF token, or `"sign_in_expired"`. */
   readonly code?: string;
   /** The HTTP status for a client that asks for one. */
   readonly status: number;
@@ -51,9 +45,7 @@ export interface SignOutEvent extends AuthEvent {
   readonly userId?: string;
 }
 
-/**
- * `fastify-authjs:link`: an account of a provider was linked to a user. A new user's first account is, too.
- */
+/** `fastify-authjs:link`: an account of a provider was linked to a user. A new user's first account is, too. */
 export interface LinkEvent extends AuthEvent {
   /** The id of the user. */
   readonly userId?: string;
@@ -61,10 +53,7 @@ export interface LinkEvent extends AuthEvent {
   readonly accountId?: string;
 }
 
-/**
- * `fastify-authjs:unlink`: an account of a provider was unlinked from the signed-in user
- * (`auth.unlinkAccount()`).
- */
+/** `fastify-authjs:unlink`: an account was unlinked from the signed-in user (`auth.unlinkAccount()`). */
 export interface UnlinkEvent extends AuthEvent {
   /** The id of the user. */
   readonly userId?: string;
@@ -72,10 +61,7 @@ export interface UnlinkEvent extends AuthEvent {
   readonly accountId?: string;
 }
 
-/**
- * `fastify-authjs:access-refused`: a guard refused a request of a user who is signed in, or one with a bearer
- * token. A request without a session is none.
- */
+/** `fastify-authjs:access-refused`: a guard refused a request of a signed-in user, or one with a bearer token. */
 export interface AccessRefusedEvent extends AuthEvent {
   /**
    * `FST_AUTHJS_FORBIDDEN` (roles, `authorize`), `FST_AUTHJS_STEP_UP_REQUIRED` (`maxAge`, `acr`, `amr`), or
@@ -91,8 +77,8 @@ export interface AccessRefusedEvent extends AuthEvent {
 /** `fastify-authjs:revoke`: a session was ended, and not by a sign-out. */
 export interface RevokeEvent extends AuthEvent {
   /**
-   * `replaced`: its browser has signed in again. `revoked`: by `auth.revokeSession()`, or by
-   * `auth.revokeSessions()`, which is one event for all sessions of a user. They act without a request.
+   * `replaced`: its browser has signed in again. `revoked`: by `auth.revokeSession()`, or by `auth.revokeSessions()`,
+   * which is one event for all sessions of a user. They act without a request.
    */
   readonly reason: "replaced" | "revoked";
   /** The id of the user of the session that ended; none for a session in a database that was replaced. */
@@ -118,19 +104,14 @@ export interface AuthEvents {
 }
 
 /**
- * What subscribers of the tracing channels get: `tracing:<name>:start` before, `tracing:<name>:asyncEnd`
- * after, and `tracing:<name>:error` if it failed, each time the same object. No operation has a token, a
- * code or an e-mail address.
+ * What subscribers of the tracing channels get: `tracing:<name>:start` before, `tracing:<name>:asyncEnd` after, and
+ * `tracing:<name>:error` if it failed, each time the same object. It has no token, code or e-mail address.
  */
 export interface Operation {
-  /**
-   * After the end: what went wrong, as one word of few: the type of an error of Auth.js, the code of a
-   * `FastifyAuthError`, or the name of an error. Missing if nothing did.
-   */
+  /** After a failure: the type of an error of Auth.js, the code of a `FastifyAuthError`, or the name of an error. */
   errorType?: string;
   /**
-   * A subscriber of `start` that keeps a context, such as that of a span, sets this to run the operation
-   * within it. One that is there already has to be called, too.
+   * A subscriber of `start` may set this, to run the operation in a context; one that is there is to be called, too.
    */
   run?: <Result>(work: () => Result) => Result;
 }
@@ -138,9 +119,8 @@ export interface Operation {
 /** `fastify-authjs.action`: a request to an auth route, or an action of `createAuth()`. */
 export interface AuthActionOperation extends Operation {
   /**
-   * What it does: `"signin"`, `"callback"`, `"signout"`, `"session"`, `"update"`, `"token"`,
-   * `"webauthn-options"`, `"csrf"`, `"providers"`, `"error"`, `"verify-request"`, and `"signin-page"` and
-   * `"signout-page"`.
+   * What it does: `"signin"`, `"callback"`, `"signout"`, `"session"`, `"update"`, `"token"`, `"webauthn-options"`,
+   * `"csrf"`, `"providers"`, `"error"`, `"verify-request"`, `"signin-page"` or `"signout-page"`.
    */
   readonly action: string;
   /** The id of the provider that it is about. */
@@ -160,9 +140,7 @@ export interface AuthActionOperation extends Operation {
 /** What a request to a provider is for. */
 export type ProviderEndpoint = "discovery" | "jwks" | "other" | "revocation" | "token" | "userinfo";
 
-/**
- * `fastify-authjs.provider-request`: a request to a provider of OAuth or OpenID Connect, its body included.
- */
+/** `fastify-authjs.provider-request`: a request to a provider of OAuth or OpenID Connect, its body included. */
 export interface ProviderRequestOperation extends Operation {
   /** The id of the provider. */
   readonly provider: string;
@@ -173,8 +151,8 @@ export interface ProviderRequestOperation extends Operation {
   /** The address, with `[redacted]` in place of the values of its parameters. */
   readonly url: string;
   /**
-   * After the end: the HTTP status; missing if there was no response. `errorType` is the status from 400
-   * on, else `"timeout"`, `"unreachable"`, or what is wrong with the request.
+   * After the end: the HTTP status; missing if there was no response. `errorType` is the status from 400 on, else
+   * `"timeout"`, `"unreachable"`, or what is wrong with the request.
    */
   readonly status?: number;
 }
@@ -182,17 +160,13 @@ export interface ProviderRequestOperation extends Operation {
 /** `fastify-authjs.adapter-call`: a call of the database adapter. */
 export interface AdapterCallOperation extends Operation {
   /**
-   * The method, such as `"getUserByEmail"`. `errorType` is `"unanswered"` for a database that cannot be
-   * reached or takes too long, `"conflict"` if there is a row with the same unique key, `"refused"` if
-   * it refused the query for another reason, else `"failed"`.
+   * The method, such as `"getUserByEmail"`. `errorType` is `"unanswered"` for a database that cannot be reached or
+   * takes too long, `"conflict"` if a row has the same unique key, `"refused"` for another refusal, else `"failed"`.
    */
   readonly method: string;
 }
 
-/**
- * `fastify-authjs:session-read`: the session of a request was read, once however often the request asked for
- * it.
- */
+/** `fastify-authjs:session-read`: the session of a request was read, once however often the request asked for it. */
 export interface SessionReadEvent {
   /** How sessions are kept. */
   readonly strategy: "jwt" | "database";

@@ -1,6 +1,6 @@
 /**
- * One spelling of all that a database may take for the same name: many compare without regard to case, accents,
- * strokes and characters that are not shown. It may also be that of some other names.
+ * One spelling of all that a database may take for the same name: many compare without regard to case, accents, strokes
+ * and characters that are not shown. It may also be that of some other names.
  */
 import { domainToUnicode } from "node:url";
 import { lazyPattern } from "./later.ts";

@@ -3,8 +3,7 @@
 type Loaded<Args extends unknown[], Result> = (...args: Args) => Result | Promise<Result>;
 
 /**
- * A function whose module is loaded with its first call. If that fails, the call rejects, and the next one
- * tries again.
+ * A function whose module is loaded with its first call. If that fails, the call rejects, and the next one tries again.
  */
 export function later<Args extends unknown[], Result>(
   load: () => Promise<Loaded<Args, Result>>,
@@ -20,8 +19,8 @@ export function later<Args extends unknown[], Result>(
 }
 
 /**
- * A regular expression that is made with its first use. V8 reads a literal with `\p{…}` when it loads the
- * file, even one in a function that is never called, and each takes as long as thousands of lines of code.
+ * A regular expression that is made with its first use. V8 reads a literal with `\p{…}` when it loads the file, even
+ * one in a function that is never called, and each takes as long as thousands of lines of code.
  */
 export function lazyPattern(source: string, flags: string): () => RegExp {
   let pattern: RegExp | undefined;

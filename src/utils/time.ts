@@ -4,17 +4,16 @@
 const { performance } = globalThis;
 
 /**
- * Milliseconds by a clock that is never set: for how long something takes, or is kept in this process. The
- * time of day jumps if a machine's clock is corrected or a virtual machine is resumed; a wait measured by
- * it would last for as long.
+ * Milliseconds by a clock that is never set: for how long something takes, or is kept in this process. The time of day
+ * jumps if a machine's clock is corrected or a virtual machine is resumed; a wait measured by it would last for as
+ * long.
  */
 export function monotonicNow(): number {
   return performance.now();
 }
 
 /**
- * Settles as the promise does, or rejects after a time. The work itself is not stopped; its result is
- * ignored.
+ * Settles as the promise does, or rejects after a time. The work itself is not stopped; its result is ignored.
  *
  * @param milliseconds The time; 0 or less for no limit.
  */
