@@ -2,7 +2,6 @@
 import type { FastifyInstance, FastifyPluginAsync } from "fastify";
 import fp from "fastify-plugin";
 import { type AuthInstance, authInstance } from "./instance/auth_instance.ts";
-import type { NoticeCode } from "./config/notices.ts";
 import type { ResolvedConfig } from "./config/resolve.ts";
 import { assertBasePath, assertOwnPages, toMountPath } from "./config/mount_path.ts";
 import { FastifyAuthError, invalidConfig } from "./errors.ts";
@@ -91,7 +90,7 @@ export function FastifyAuth(
   const plugin: FastifyPluginAsync<FastifyAuthPluginOptions> = async (instance, options) => {
     const auth = typeof config === "function" ? undefined : await usableInstance(config, instance);
     if (options.openapi && !instance.hasDecorator(DOCUMENTS.decorator)) {
-      instance.log.warn({ code: "FST_AUTHJS_WARN_OPENAPI" satisfies NoticeCode }, NO_SWAGGER);
+      instance.log.warn({ code: "FST_AUTHJS_WARN_OPENAPI" }, NO_SWAGGER);
     }
     writeBack(instance);
     if (options.decorateRequest) decorateRequest(instance, config);

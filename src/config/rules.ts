@@ -53,6 +53,20 @@ export const FILLED = written("a string that is not empty", (value) => isText(va
 export const TEXTS = written("a string, or an array of strings", (value) => [value].flat().every(isText));
 export const TIMEOUT = numberOf(`milliseconds up to ${LONGEST_DELAY}, or 0 for no limit`, 0, LONGEST_DELAY);
 
+/** A page or a file: a path, or a URL. */
+export const ADDRESS: Rule = (value, name) => {
+  const isPath = isText(value) && /^\/(?![/\\])/.test(value);
+  if (isPath || (isText(value) && /^[a-z][a-z0-9+.-]*:\/\//i.test(value) && URL.canParse(value))) return undefined;
+  return `\`${name}\` is ${isText(value) ? JSON.stringify(value) : kindOf(value)}, which leads nowhere: write a path ` +
+    'that begins with "/", or a URL such as "https://app.example/signin".';
+};
+
+/** A colour, which may not end the rule that it stands in. */
+export const COLOUR: Rule = (value, name) => {
+  if (!isText(value) || !/[;{}<>\\]|\/\*/.test(value)) return TEXT(value, name);
+  return `\`${name}\` has ${JSON.stringify(value)}, which is no colour: write one as in CSS, such as "#346df1".`;
+};
+
 export function isNumber(value: unknown): value is number {
   return typeof value === "number";
 }

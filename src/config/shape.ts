@@ -2,15 +2,17 @@
  * The settings that there are, and what each may be. A setting that is misspelled has no effect: a `signin` callback
  * would refuse no user, and no type checks a configuration in JavaScript.
  */
-import { type AuthConfig, skipCSRFCheck } from "@auth/core";
+import { skipCSRFCheck } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import { invalidConfig, invalidProvider } from "../errors.ts";
 import { type FeatureOptions, type FeaturePages, FEATURES } from "../features/mod.ts";
 import type { FastifyAuthConfig, FastifyAuthPages, Store } from "../types.ts";
 import { editDistance } from "../utils/text.ts";
 import {
+  ADDRESS,
   ANY,
   BOOLEAN,
+  COLOUR,
   FILLED,
   FUNCTION,
   isNumber,
@@ -31,12 +33,13 @@ import {
 type Shape = { readonly [name: string]: Rule | Shape };
 
 /** Every setting of `T`: the compiler names those that are missing here. */
-type ShapeOf<T> = { readonly [Name in keyof Required<NonNullable<T>>]: Rule | Shape };
+type ShapeOf<T> = { readonly [Name in keyof Required<T>]: Rule | ShapeOf<NonNullable<T[Name]>> };
 
-function each<Name extends string, Kind>(
-  kind: Kind,
-  ...names: readonly Name[]
-): Readonly<Record<Name, Kind>> {
+type Described =
+  & Omit<FastifyAuthConfig, keyof FeatureOptions | "pages">
+  & { pages: Omit<FastifyAuthPages, keyof FeaturePages> };
+
+function each<Name extends string, Kind>(kind: Kind, ...names: readonly Name[]): Readonly<Record<Name, Kind>> {
   return Object.fromEntries(names.map((name) => [name, kind])) as Record<Name, Kind>;
 }
 
@@ -54,50 +57,36 @@ const COOKIE = {
     ...each(ANY, "expires", "maxAge", "priority", "sameSite"),
     encode: FUNCTION,
   },
-} satisfies ShapeOf<NonNullable<AuthConfig["cookies"]>["state"]>;
+};
 
 const CONFIG = {
-  adapter: ANY,
-  adapterTimeout: TIMEOUT,
-  basePath: TEXT,
-  callbacks: each(FUNCTION, "jwt", "redirect", "session", "signIn") satisfies ShapeOf<
-    AuthConfig["callbacks"]
-  >,
+  ...each(ANY, "adapter", "providers", "redirectProxyOrigins", "trustedOrigins"),
+  ...each(BOOLEAN, "debug", "trustHost", "useSecureCookies", "verifyIdTokens"),
+  ...each(FUNCTION, "emailMessage", "refreshDue"),
+  ...each(TEXT, "basePath", "origin", "redirectProxyUrl"),
+  ...each(TIMEOUT, "adapterTimeout", "providerTimeout"),
+  callbacks: each(FUNCTION, "jwt", "redirect", "session", "signIn"),
   cookies: {
     ...each(COOKIE, "callbackUrl", "csrfToken", "nonce", "pkceCodeVerifier", "state", "webauthnChallenge"),
     sessionToken: { ...COOKIE, options: { ...COOKIE.options, maxAge: LIFETIME } },
-  } satisfies ShapeOf<AuthConfig["cookies"]>,
-  debug: BOOLEAN,
-  emailMessage: FUNCTION,
-  events: {
-    ...each(FUNCTION, "createUser", "linkAccount", "session", "signIn", "signOut", "updateUser"),
-  } satisfies ShapeOf<AuthConfig["events"]>,
-  experimental: { enableWebAuthn: BOOLEAN } satisfies ShapeOf<AuthConfig["experimental"]>,
+  },
+  events: each(FUNCTION, "createUser", "linkAccount", "session", "signIn", "signOut", "updateUser"),
+  experimental: { enableWebAuthn: BOOLEAN },
   insecureProviders: required('an array of provider ids, such as ["keycloak"]', Array.isArray),
-  jwt: {
-    ...each(FUNCTION, "decode", "encode"),
-    maxAge: LIFETIME,
-    // Core reads it; its type lacks it.
-    secret: TEXTS,
-  } satisfies ShapeOf<AuthConfig["jwt"]> & { secret: Rule },
-  logger: each(FUNCTION, "debug", "error", "warn") satisfies ShapeOf<AuthConfig["logger"]>,
-  origin: TEXT,
+  // Core reads `jwt.secret`; its type lacks it.
+  jwt: { ...each(FUNCTION, "decode", "encode"), maxAge: LIFETIME, ...each(TEXTS, "secret") },
+  logger: each(FUNCTION, "debug", "error", "warn"),
   pages: {
-    ...each(ANY, "confirmEmail", "error", "language", "newUser", "signIn", "signOut", "verifyRequest"),
-    ...each(TEXT, "darkLogo", "favicon", "style", "themeColor"),
+    ...each(ADDRESS, "confirmEmail", "darkLogo", "error", "favicon", "newUser", "signIn", "signOut", "style"),
     ...each(BOOLEAN, "languageMenu", "passkeyOffer", ...FEATURES.flatMap(({ pages = [] }) => pages)),
-    links: {
-      ...each(TEXT, "forgotPassword", "help", "privacy", "signUp", "terms"),
-    } satisfies ShapeOf<FastifyAuthPages["links"]>,
-    panel: { image: TEXT } satisfies ShapeOf<FastifyAuthPages["panel"]>,
+    language: ANY,
+    links: each(ADDRESS, "forgotPassword", "help", "privacy", "signUp", "terms"),
+    panel: { image: ADDRESS },
     siteName: FILLED,
     texts: OBJECT,
-  } satisfies ShapeOf<Omit<FastifyAuthPages, keyof FeaturePages>>,
-  providerTimeout: TIMEOUT,
-  providers: ANY,
-  redirectProxyOrigins: ANY,
-  redirectProxyUrl: TEXT,
-  refreshDue: FUNCTION,
+    themeColor: COLOUR,
+    verifyRequest: ADDRESS,
+  },
   store: storeProblem,
   secret: TEXTS,
   session: {
@@ -106,7 +95,7 @@ const CONFIG = {
     maxAge: LIFETIME,
     strategy: oneOf("jwt", "database"),
     updateAge: numberOf(`seconds, 0 or more, ${EXAMPLE}`, 0, LONGEST),
-  } satisfies ShapeOf<FastifyAuthConfig["session"]>,
+  },
   sessionCookieLimit: required(
     // Less would hold no session.
     "a number of bytes, 1024 or more, or 0 for no limit",
@@ -123,16 +112,13 @@ const CONFIG = {
     (value) => isText(value) && value !== "" && value.length <= 200,
   ),
   theme: {
-    ...each(TEXT, "brandColor", "buttonText", "logo"),
+    ...each(COLOUR, "brandColor", "buttonText"),
     colorScheme: oneOf("auto", "dark", "light"),
-  } satisfies ShapeOf<AuthConfig["theme"]>,
-  trustHost: BOOLEAN,
-  trustedOrigins: ANY,
-  useSecureCookies: BOOLEAN,
-  verifyIdTokens: BOOLEAN,
+    logo: TEXT,
+  },
   // Each feature checks its own.
   ...each(ANY, ...FEATURES.flatMap(({ options }) => options)),
-} satisfies ShapeOf<Omit<FastifyAuthConfig, keyof FeatureOptions>>;
+} satisfies ShapeOf<Described>;
 
 const STORE: readonly (keyof Store)[] = ["get", "set", "lock", "unlock", "members", "add", "remove"];
 
@@ -143,19 +129,18 @@ function storeProblem(value: unknown): string | undefined {
     '"fastify-authjs/redis", memoryStore(), or an object with these methods.';
 }
 
+const ENDPOINT = written(
+  "an address, or an object such as `{ url, params }`",
+  (value) => isText(value) || isObject(value),
+);
+
 /** The settings of a provider, which core would come across with each sign-in. */
 const PROVIDER: Readonly<Record<string, Rule>> = {
   ...each(FUNCTION, "account", "profile"),
   ...each(FUNCTION, "generateVerificationToken", "normalizeIdentifier", "sendVerificationRequest"),
   // A text such as "false" would link accounts.
   ...each(BOOLEAN, "allowDangerousEmailAccountLinking", "idToken"),
-  ...each(
-    written(
-      "an address, or an object such as `{ url, params }`",
-      (value) => isText(value) || isObject(value),
-    ),
-    ...["authorization", "token", "userinfo"],
-  ),
+  ...each(ENDPOINT, "authorization", "token", "userinfo"),
   ...each(OBJECT, "client", "credentials", "style"),
   ...each(TEXT, "clientId", "clientSecret", "issuer", "name", "redirectProxyUrl", "wellKnown"),
 };
@@ -171,9 +156,7 @@ export function requireSettingTypes(provider: Provider): void {
   }
 }
 
-/**
- * Refuses settings that are misspelled, or of another type. Gives warnings of unknown ones: a later core may have them.
- */
+/** Refuses settings that are misspelled, or of another type. Warns of unknown ones: a later core may have them. */
 export function checkShape(config: FastifyAuthConfig): string[] {
   if (typeof (config as { plugin?: unknown }).plugin === "function") {
     throw invalidConfig(
@@ -185,35 +168,28 @@ export function checkShape(config: FastifyAuthConfig): string[] {
 }
 
 function checkObject(given: object, shape: Shape, where: string): string[] {
-  return Object.entries(given).flatMap(([name, value]) => {
+  return Object.entries(given).flatMap(([key, value]) => {
     if (value === undefined) return [];
-    if (Object.hasOwn(shape, name)) return checkValue(value, shape[name]!, `${where}${name}`);
-    const meant = similarName(name, Object.keys(shape));
-    if (meant !== undefined) {
-      throw invalidConfig(`\`${where}${name}\` is no setting. Did you mean \`${where}${meant}\`?`);
+    const name = `${where}${key}`;
+    const kind = Object.hasOwn(shape, key) ? shape[key]! : undefined;
+    if (kind !== undefined) {
+      const problem = (typeof kind === "function" ? kind : OBJECT)(value, name);
+      if (problem !== undefined) throw invalidConfig(problem);
+      return typeof kind === "function" ? [] : checkObject(value as object, kind, `${name}.`);
     }
+    const meant = similarName(key, Object.keys(shape));
+    if (meant !== undefined) throw invalidConfig(`\`${name}\` is no setting. Did you mean \`${where}${meant}\`?`);
     const known = where === "" ? "" : `; there are ${Object.keys(shape).join(", ")}`;
-    return [
-      `\`${where}${name}\` is no setting of this package or of @auth/core, so it has no effect${known}.`,
-    ];
+    return [`\`${name}\` is no setting of this package or of @auth/core, so it has no effect${known}.`];
   });
-}
-
-function checkValue(value: unknown, kind: Rule | Shape, name: string): string[] {
-  const problem = (typeof kind === "function" ? kind : OBJECT)(value, name);
-  if (problem !== undefined) throw invalidConfig(problem);
-  return typeof kind === "function" ? [] : checkObject(value as object, kind, `${name}.`);
 }
 
 /** The name that is meant: another case, or one or two letters that differ. */
 function similarName(name: string, known: readonly string[]): string | undefined {
+  const plain = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, "");
   const [closest] = known
-    .map((candidate) => [candidate, editDistance(toPlain(name), toPlain(candidate))] as const)
+    .map((candidate) => [candidate, editDistance(plain(name), plain(candidate))] as const)
     .filter(([candidate, count]) => count <= (candidate.length < 6 ? 1 : 2))
     .sort(([, one], [, other]) => one - other);
   return closest?.[0];
-}
-
-function toPlain(name: string): string {
-  return name.toLowerCase().replaceAll(/[_-]/g, "");
 }

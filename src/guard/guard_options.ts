@@ -1,6 +1,5 @@
 /** Which users a guard lets pass: the options of `requireSession()`, and what a route declares in its `config`. */
 import type { FastifyRequest } from "fastify";
-import type { NoticeCode } from "../config/notices.ts";
 import type { Rule } from "../config/rules.ts";
 import type { AuthInUse } from "../core/context.ts";
 import { logError } from "../core/logger.ts";
@@ -62,18 +61,14 @@ export type RouteAuth = boolean | RouteAuthOptions;
  * @example
  * ```ts
  * import Fastify from "fastify";
- * import { FastifyAuth, type FastifyAuthConfig, type RouteAuthConfig } from "fastify-authjs";
+ * import { FastifyAuth, type RouteAuthConfig } from "fastify-authjs";
  *
- * const config: FastifyAuthConfig = { providers: [], secret: "x".repeat(32), trustHost: true };
  * const app = Fastify();
- * await app.register(FastifyAuth(config), { prefix: "/auth" });
- *
- * const signedIn: RouteAuthConfig = { auth: true };
+ * await app.register(FastifyAuth({ providers: [], secret: "x".repeat(32), trustHost: true }), { prefix: "/auth" });
  * const admins: RouteAuthConfig = { auth: { roles: "admin" } };
- * app.get("/me", { config: signedIn }, () => "you are signed in");
  * app.get("/users", { config: admins }, () => []);
  *
- * const response = await app.inject("/me");
+ * const response = await app.inject("/users");
  * console.assert(response.statusCode === 401);
  * ```
  */
@@ -100,11 +95,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   ...Object.assign({}, ...FEATURES_WITH_OPTIONS.map(({ guard }) => guard.rules)),
 };
 
-/**
- * Checks options: a misspelled or undefined one must not make a route public.
- *
- * @param where What they belong to, for the error.
- */
+/** Checks options: a misspelled or undefined one must not make a route public. `where` is for the error. */
 export function assertGuardOptions(options: RequireSessionOptions, where: string): void {
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(RULES, name)) throw invalid(where, `there is no option \`${name}\`.`);
@@ -127,12 +118,12 @@ export function declaredAuth(config: unknown, where: string): RouteAuthOptions |
     throw invalid(where, "it must be true, false or an object with `roles` or `authorize`.");
   }
   const { mountPath, ...rest }: RouteAuthOptions = auth;
-  const problem = "respectRouteConfig" in rest
-    ? "`respectRouteConfig` is for the hook of a scope; a route is open with `auth: false`."
-    : "mountPath" in auth && (typeof mountPath !== "string" || !mountPath.startsWith("/"))
-    ? '`mountPath` is the path of a FastifyAuth, such as "/auth"; leave it out where there is one.'
-    : undefined;
-  if (problem !== undefined) throw invalid(where, problem);
+  if ("respectRouteConfig" in rest) {
+    throw invalid(where, "`respectRouteConfig` is for the hook of a scope; a route is open with `auth: false`.");
+  }
+  if ("mountPath" in auth && (typeof mountPath !== "string" || !mountPath.startsWith("/"))) {
+    throw invalid(where, '`mountPath` is the path of a FastifyAuth, such as "/auth"; leave it out if there is one.');
+  }
   assertGuardOptions(rest, where);
   return auth;
 }
@@ -154,7 +145,8 @@ export function authorizer({ roles, authorize }: RequireSessionOptions, where: s
       if (settled !== auth && !saysNone(role, roles)) {
         settled = auth;
         const hasRoles = toList(held).length > 0;
-        auth.once("roles", () => hasRoles || request.log.warn({ code: CODE }, `${where} ${NO_ROLE}`));
+        const warning = { code: "FST_AUTHJS_WARN_ROLES" };
+        auth.once("roles", () => hasRoles || request.log.warn(warning, `${where} ${NO_ROLE}`));
       }
       if (!wanted.some((one) => held.includes(one))) return false;
     }
@@ -168,13 +160,10 @@ export function authorizer({ roles, authorize }: RequireSessionOptions, where: s
   };
 }
 
-const CODE: NoticeCode = "FST_AUTHJS_WARN_ROLES";
-
 const NO_ROLE = "refuses a user whose session has no role: `roles` looks in `session.user.role` and " +
   "`session.user.roles`, each a string or an array of strings. Have `callbacks.session` set one of them, as in " +
-  "`session({ session, token }) { session.user.role = token.role; return session; }`; with sessions in a token, " +
-  "`callbacks.jwt` has to put it there at sign-in, and with sessions in a database the role is `user.role`. " +
-  "If some users are to have no role, nothing is wrong.";
+  "`session({ session, token }) { session.user.role = token.role; return session; }`, from what `callbacks.jwt` puts " +
+  "into the token, or from the `user` of a database. If some users are to have no role, nothing is wrong.";
 
 /** Whether a session without a role says that its user has none: the application sets roles. */
 function saysNone(...given: unknown[]): boolean {
