@@ -11,11 +11,13 @@ type Callbacks = NonNullable<AuthConfig["callbacks"]>;
 
 type Returns = (this: unknown, ...args: unknown[]) => unknown;
 
-/** What is wrong with a result; throws for one that cannot be used. */
-type ProblemOf = (result: unknown) => string | undefined;
-
-/** The function, of whose results the first one that cannot be meant is reported. */
-function watch(own: Returns, problemOf: ProblemOf, notices: Notices, isCopied = false): Returns {
+/** The function, of whose results the first one that cannot be meant is reported, or refused by an error. */
+function watch(
+  own: Returns,
+  problemOf: (result: unknown) => string | undefined,
+  notices: Notices,
+  isCopied = false,
+): Returns {
   let told = false;
   return async function (...args) {
     const result = await own.apply(this, args);
@@ -46,21 +48,19 @@ export function watchCallbacks(callbacks: Callbacks, notices: Notices): Callback
     const own = watched[name] as Returns ?? (() => {
       throw new TypeError(`callbacks.${name} is not a function`);
     });
-    watched[name] = watch(own, callbackProblem(name), notices);
+    watched[name] = watch(own, (result) => callbackProblem(name, result), notices);
   }
   return watched as Callbacks;
 }
 
-function callbackProblem(name: keyof typeof RETURNS): ProblemOf {
-  return (result) => {
-    if (result === undefined || (name === "redirect" && !isAddress(result))) {
-      const what = typeof result === "string" ? "an empty text" : result === null ? null : typeof result;
-      return `\`callbacks.${name}\` returned ${what}, ${RETURNS[name]}.`;
-    }
-    // Null is no mistake: it is how a callback ends a session.
-    if (name !== "session" || result === null) return undefined;
-    return typeof (result as { user?: unknown }).user === "object" ? undefined : NO_USER;
-  };
+function callbackProblem(name: keyof typeof RETURNS, result: unknown): string | undefined {
+  if (result === undefined || (name === "redirect" && !isAddress(result))) {
+    const what = typeof result === "string" ? "an empty text" : result === null ? null : typeof result;
+    return `\`callbacks.${name}\` returned ${what}, ${RETURNS[name]}.`;
+  }
+  // Null is no mistake: it is how a callback ends a session.
+  if (name !== "session" || result === null) return undefined;
+  return typeof (result as { user?: unknown }).user === "object" ? undefined : NO_USER;
 }
 
 const NO_USER =
@@ -110,14 +110,11 @@ function define(target: object, name: PropertyKey, value: unknown, enumerable: b
   Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable });
 }
 
-/** The functions of a provider that return a user, at the provider or among its `options`. */
-type Users = Partial<Record<"authorize" | "profile", unknown>>;
-
-/** @param provider A copy, which is written to. */
+/** Watches what returns a user, at the provider, which is a copy and written to, or among its `options`. */
 export function watchUsers(provider: Provider, notices: Notices): Provider {
-  const { id, options } = provider as { id: string; options?: Users & { id?: string } };
-  for (const holder of [provider as Users, options ?? {}]) {
-    for (const name of ["authorize", "profile"] as const) {
+  const { id, options } = provider as { id: string; options?: Record<string, unknown> };
+  for (const holder of [provider as unknown as Record<string, unknown>, options ?? {}]) {
+    for (const name of ["authorize", "profile"]) {
       const own = holder[name];
       if (typeof own !== "function") continue;
       const what = `\`${name}()\` of the provider "${options?.id ?? id}"`;
@@ -125,7 +122,7 @@ export function watchUsers(provider: Provider, notices: Notices): Provider {
         ? `No \`sub\` and no \`id\` came from the userinfo endpoint, so the default ${what}`
         : what;
       // Core writes the id into what authorize() returns, which may be the application's only copy, or frozen.
-      holder[name] = watch(own as Returns, userProblem(named), notices, name === "authorize");
+      holder[name] = watch(own as Returns, (user) => userProblem(named, user), notices, name === "authorize");
     }
   }
   return provider;
@@ -137,21 +134,17 @@ function isPlain(value: unknown): value is object {
 }
 
 /** Null and what else is falsy refuses a sign-in; undefined mostly is a forgotten `return`. */
-function userProblem(what: string): ProblemOf {
-  return (user) => {
-    if (user === undefined) {
-      return `${what} returned undefined, so the sign-in is refused. Return the user, as in ` +
-        "`{ id, name, email }`. To refuse a sign-in, return null.";
-    }
-    if (!user) return undefined;
-    if (typeof user !== "object") {
-      throw new TypeError(
-        `${what} returned a ${typeof user}: return the user, as in \`{ id, name, email }\`, or null.`,
-      );
-    }
-    const { id } = user as { id?: unknown };
-    if (id !== undefined && id !== null && id !== "") return undefined;
-    return `${what} returned a user without \`id\`, so Auth.js makes one up, another with each sign-in: the same ` +
-      "person is a new user each time. Return the user's id.";
-  };
+function userProblem(what: string, user: unknown): string | undefined {
+  if (user === undefined) {
+    return `${what} returned undefined, so the sign-in is refused. Return the user, as in ` +
+      "`{ id, name, email }`. To refuse a sign-in, return null.";
+  }
+  if (!user) return undefined;
+  if (typeof user !== "object") {
+    throw new TypeError(`${what} returned a ${typeof user}: return the user, as in \`{ id, name, email }\`, or null.`);
+  }
+  const { id } = user as { id?: unknown };
+  if (id !== undefined && id !== null && id !== "") return undefined;
+  return `${what} returned a user without \`id\`, so Auth.js makes one up, another with each sign-in: the same ` +
+    "person is a new user each time. Return the user's id.";
 }

@@ -9,24 +9,16 @@ import { decode, encode } from "../jwt/codec.ts";
 import type { Languages } from "../pages/language.ts";
 import { DEFAULT_PROVIDER_TIMEOUT, prepareProvider } from "../provider/prepare.ts";
 import { copyProvider, requireAuthorize, requireProvider, withDefaultProfile } from "../provider/settings.ts";
-import type { SigningKeys } from "../provider/signing_keys.ts";
 import { redirectFromSignIn } from "../provider/webauthn/errors.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import { requireAdapter, strategyOf } from "./adapter_problem.ts";
 import { hideColumns, isAddress, watchCallbacks, watchUsers } from "./callbacks.ts";
 import { requireCookies } from "./cookies.ts";
-import type { Environment } from "./environment.ts";
 import { lifetimesOf } from "./lifetime.ts";
-import type { Notices } from "./notices.ts";
+import type { Facts } from "./mistakes.ts";
 import { requireSettingTypes } from "./shape.ts";
 
-export interface Boot {
-  readonly env: Environment;
-  readonly production: boolean;
-  readonly notices: Notices;
-  readonly languages: Languages;
-  readonly signingKeys: () => Promise<SigningKeys>;
-}
+type Boot = Pick<Facts, "env" | "notices" | "production" | "signingKeys"> & { readonly languages: Languages };
 
 /** What core understands, and gets as the application wrote it. */
 const OF_CORE: readonly (keyof AuthConfig & keyof FastifyAuthConfig)[] = [
@@ -45,14 +37,14 @@ const OF_CORE: readonly (keyof AuthConfig & keyof FastifyAuthConfig)[] = [
 
 /** Makes it: the defaults of this package come first, then those that core takes from the environment. */
 export function coreConfig(config: FastifyAuthConfig, boot: Boot) {
-  const { env, notices } = boot;
-  const { providers, adapter, callbacks } = config;
+  const { env, production, notices, languages, signingKeys } = boot;
+  const { providers, adapter, callbacks, cookies, verifyIdTokens } = config;
   if (!Array.isArray(providers)) {
     throw invalidConfig("`providers` must be an array: write `providers: [GitHub]`.");
   }
   providers.forEach(requireProvider);
   requireAdapter(adapter);
-  requireCookies(config.cookies);
+  requireCookies(cookies);
   const { error, newUser, signIn, signOut, verifyRequest } = config.pages ?? {};
   const pages = Object.entries({ error, newUser, signIn, signOut, verifyRequest });
   const { ephemeralMaxAge: _ephemeralMaxAge, ...sessionOfCore } = config.session ?? {};
@@ -70,7 +62,12 @@ export function coreConfig(config: FastifyAuthConfig, boot: Boot) {
     jwt: { encode, decode, ...config.jwt, maxAge: tokenMaxAge },
     session: { ...sessionOfCore, maxAge, updateAge, generateSessionToken },
   };
-  if (config.cookies?.sessionToken?.options) core.cookies = withoutMaxAge(config.cookies);
+  const { sessionToken } = cookies ?? {};
+  if (sessionToken?.options) {
+    // Max-Age overrides Expires (RFC 6265 section 5.3). `session.maxAge` takes it into account already.
+    const { maxAge: _maxAge, ...options } = sessionToken.options;
+    core.cookies = { ...cookies, sessionToken: { ...sessionToken, options } };
+  }
   if (adapter) {
     const warn = (message: string) => notices.warn(message, "FST_AUTHJS_WARN_ADAPTER");
     core.adapter = bindAdapter(adapter, { timeout: config.adapterTimeout, warn });
@@ -83,39 +80,27 @@ export function coreConfig(config: FastifyAuthConfig, boot: Boot) {
   setEnvDefaults(env, core, true);
   core.providers.forEach(requireSettingTypes);
   core.providers.forEach(requireAuthorize);
-  const options = prepareOptions(config, boot);
+  const options = {
+    env,
+    timeout: config.providerTimeout ?? DEFAULT_PROVIDER_TIMEOUT,
+    production,
+    insecure: config.insecureProviders ?? [],
+    mail: {
+      languages,
+      siteName: config.pages?.siteName,
+      write: config.emailMessage,
+      warn: (message: string) => notices.warn(message, "FST_AUTHJS_WARN_PROVIDER"),
+    },
+    idTokens: verifyIdTokens === false ? undefined : { keys: signingKeys, required: verifyIdTokens === true },
+  };
   core.providers = core.providers.map((provider) =>
     prepareProvider(watchUsers(withDefaultProfile(provider), notices), options)
   );
   return core;
 }
 
-function prepareOptions(config: FastifyAuthConfig, boot: Boot) {
-  const { env, production, notices, languages, signingKeys } = boot;
-  const { emailMessage, insecureProviders, pages, providerTimeout, verifyIdTokens } = config;
-  return {
-    env,
-    timeout: providerTimeout ?? DEFAULT_PROVIDER_TIMEOUT,
-    production,
-    insecure: insecureProviders ?? [],
-    mail: {
-      languages,
-      siteName: pages?.siteName,
-      write: emailMessage,
-      warn: (message: string) => notices.warn(message, "FST_AUTHJS_WARN_PROVIDER"),
-    },
-    idTokens: verifyIdTokens === false ? undefined : { keys: signingKeys, required: verifyIdTokens === true },
-  };
-}
-
 /** Makes a session token that ends with `tag`, which has what the row cannot say otherwise. */
 export type TokenGenerator = (tag?: string) => string;
-
-/** Max-Age overrides Expires (RFC 6265 section 5.3). `session.maxAge` takes it into account already. */
-function withoutMaxAge({ sessionToken, ...cookies }: NonNullable<AuthConfig["cookies"]>) {
-  const { maxAge: _maxAge, ...options } = sessionToken!.options!;
-  return { ...cookies, sessionToken: { ...sessionToken, options } };
-}
 
 /**
  * A Location header is ASCII; the URL that a callback returns may not be. If it returns none, the user is led to the

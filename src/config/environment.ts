@@ -4,15 +4,12 @@ import process from "node:process";
 /** The environment; an empty variable counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-interface DenoPermissions {
-  querySync(descriptor: { name: "env"; variable: string }): { state: string };
-}
-
 /** Without the permission Deno prompts or throws; a configuration that sets everything in code starts without it. */
 function isReadable(variable: string): boolean {
-  const { Deno: deno } = globalThis as { Deno?: { permissions?: DenoPermissions } };
-  if (!deno?.permissions) return true;
-  return deno.permissions.querySync({ name: "env", variable }).state === "granted";
+  const { Deno: deno } = globalThis as {
+    Deno?: { permissions?: { querySync(descriptor: { name: "env"; variable: string }): { state: string } } };
+  };
+  return !deno?.permissions || deno.permissions.querySync({ name: "env", variable }).state === "granted";
 }
 
 /** Dotenv files unset a variable with `NAME=`, and an empty `AUTH_URL` must not hide `AUTH_TRUST_HOST`. */

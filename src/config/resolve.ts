@@ -82,17 +82,15 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     signingKeys,
     notices,
   };
-  const resolved = {
-    trustedOrigins: toTrustedOrigins(config.trustedOrigins),
-    pages: pageSettings(config, core.providers, providers, languages),
-  };
+  const trustedOrigins = toTrustedOrigins(config.trustedOrigins);
   requireNone([...PROBLEMS, ...PROVIDER_PROBLEMS], facts);
 
   // What is hashed and sent is the tenant's own.
   const bound: CoreConfig = tenant === undefined ? core : forTenant(core, tenant);
   const needsStore = store === undefined || (store !== false && IN_PROCESS in store);
   return {
-    ...resolved,
+    trustedOrigins,
+    pages: pageSettings(config, core.providers, providers, languages),
     /** What features are configured with. */
     facts,
     core: Object.freeze({ ...bound, trustHost: true }) as Readonly<CoreConfig>,
@@ -129,10 +127,11 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
 
 /** Warns, once, of several processes that serve the same users without a `store` that they share. */
 function otherProcesses(notices: Notices): () => Promise<void> {
-  let looked: Promise<string | undefined> | undefined;
+  let looked = false;
   return async () => {
-    if (looked !== undefined) return;
-    const starter = await (looked = secondProcess());
+    if (looked) return;
+    looked = true;
+    const starter = await secondProcess();
     if (starter === undefined) return;
     notices.warn(
       `Several processes serve the same users (${starter}), and no \`store\` that they share. Two of them can ` +

@@ -17,9 +17,7 @@ const CHANNELS: Readonly<Record<keyof AuthEvents, Channel>> = {
 const AGENT_LENGTH = 512;
 
 /** What an event says besides its request. */
-export type EventDetails<Name extends keyof AuthEvents> = Details<AuthEvents[Name]>;
-
-type Details<Event extends AuthEvent> = {
+export type EventDetails<Name extends keyof AuthEvents, Event = AuthEvents[Name]> = {
   readonly [Key in keyof Event as Exclude<Key, keyof AuthEvent>]:
     | Event[Key]
     | (Pick<AuthEvent, never> extends Pick<Event, Key> ? undefined : never);

@@ -33,7 +33,6 @@ export function errorTypeOf(error: unknown): string {
 export class Operations<Message extends Operation> {
   readonly #channel: TracingChannel<Message, Message>;
 
-  /** @param name The name of the channel; those of Node begin with `tracing:` and end with what happens. */
   constructor(name: string) {
     this.#channel = tracingChannel(name);
   }
@@ -45,13 +44,7 @@ export class Operations<Message extends Operation> {
       asyncStart.hasSubscribers;
   }
 
-  /**
-   * Does work that is observed.
-   *
-   * The error itself is not published: its message may have what a user typed.
-   *
-   * @param message What is known of it before.
-   */
+  /** Does work that is observed. The error itself is not published: its message may have what a user typed. */
   trace<Result>(
     message: Message,
     work: () => Promise<Result>,
