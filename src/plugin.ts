@@ -2,9 +2,8 @@
 import type { FastifyInstance, FastifyPluginAsync } from "fastify";
 import fp from "fastify-plugin";
 import { type AuthInstance, authInstance } from "./instance/auth_instance.ts";
-import type { ResolvedConfig } from "./config/resolve.ts";
 import { assertBasePath, assertOwnPages, toMountPath } from "./config/mount_path.ts";
-import { FastifyAuthError, invalidConfig } from "./errors.ts";
+import { type FastifyAuthError, invalidConfig, invalidProvider } from "./errors.ts";
 import { readSession } from "./instance/read_session.ts";
 import { bootMessage, reportOf } from "./instance/boot_report.ts";
 import { addMount, type Mounted, publishMount } from "./instance/mount.ts";
@@ -85,8 +84,10 @@ export function FastifyAuth(config: FastifyAuthConfig): FastifyPluginAsync<Fasti
 export function FastifyAuth(
   config: FastifyAuthConfig | ConfigForRequest,
 ): FastifyPluginAsync<FastifyAuthPluginOptions> {
-  // `register(FastifyAuth)` calls it in place of a plugin, whose errors are rejections.
-  if (isInstance(config)) return Promise.reject(noConfiguration()) as never;
+  // `register(FastifyAuth)` calls it with an instance, in place of a plugin, whose errors are rejections.
+  if (typeof (config as { register?: unknown } | null | undefined)?.register === "function") {
+    return Promise.reject(noConfiguration()) as never;
+  }
   const plugin: FastifyPluginAsync<FastifyAuthPluginOptions> = async (instance, options) => {
     const auth = typeof config === "function" ? undefined : await usableInstance(config, instance);
     if (options.openapi && !instance.hasDecorator(DOCUMENTS.decorator)) {
@@ -127,10 +128,7 @@ async function usableInstance(config: unknown, { log }: FastifyInstance): Promis
   return auth;
 }
 
-/**
- * Reads the session of each request of a scope into `request.session`. The auth routes read it themselves. Fastify
- * throws if another plugin has that property, such as `@fastify/session`.
- */
+/** Reads the session of each request of a scope into `request.session`. The auth routes read it themselves. */
 function decorateRequest(scope: FastifyInstance, config: FastifyAuthConfig | ConfigForRequest): void {
   // Its type is the application's to declare.
   const name: string = "session";
@@ -185,7 +183,13 @@ async function mountPerRequest(
   const open = async (config: FastifyAuthConfig) => {
     const auth = authInstance(config);
     assertBasePath(config.basePath, mountPath, auth.config.origin?.path);
-    assertShortIds(scope, auth.config);
+    const long = [...auth.config.providers.keys()].find((id) => id.length > longestParameter(scope));
+    if (long !== undefined) {
+      throw invalidProvider(
+        `The id "${long}" is longer than the router lets a parameter be: shorten it, or set ` +
+          "`routerOptions: { maxParamLength }` of Fastify.",
+      );
+    }
     for (const { onMount } of auth.hooks) await onMount?.(scope, auth);
     return openMount(mounted, config);
   };
@@ -218,24 +222,8 @@ function serve(config: FastifyAuthConfig, mountPath: string): Mount {
   return { auth, mountPath, readSession: (request) => readSession(request, config) };
 }
 
-/** Refuses the id of a provider that the router cannot match. */
-function assertShortIds(scope: FastifyInstance, { providers }: ResolvedConfig): void {
-  const id = [...providers.keys()].find((id) => id.length > longestParameter(scope));
-  if (id === undefined) return;
-  throw new FastifyAuthError(
-    "FST_AUTHJS_PROVIDER_INVALID",
-    `The id "${id}" is longer than the router lets a parameter be: shorten it, or set \`routerOptions: { ` +
-      "maxParamLength }` of Fastify.",
-  );
-}
-
 const NO_SWAGGER = "FastifyAuth: `openapi: true` has no effect, since there is no document here. Register " +
   "@fastify/swagger before FastifyAuth, in its scope or around it.";
-
-/** Whether it is an instance of Fastify. */
-function isInstance(value: unknown): boolean {
-  return typeof (value as { register?: unknown } | null | undefined)?.register === "function";
-}
 
 function noConfiguration(): FastifyAuthError {
   return invalidConfig(

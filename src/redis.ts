@@ -66,10 +66,7 @@ const FIELD = /^(sessions:[^]*)#([^#]*)$/;
  * @param options The prefix of the keys.
  * @returns The value for `store`.
  */
-export function redisStore(
-  client: IoRedisClient | NodeRedisClient,
-  options: RedisStoreOptions = {},
-): Store {
+export function redisStore(client: IoRedisClient | NodeRedisClient, options: RedisStoreOptions = {}): Store {
   const { prefix = "fastify-authjs:" } = options;
   const send = (command: string, ...args: string[]) => sendCommand(client, command, ...args);
   const lock = (key: string) => `${prefix}lock:${key}`;

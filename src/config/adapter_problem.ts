@@ -22,13 +22,7 @@ const ACCOUNT_METHODS: Methods = ["getUser", "getUserByAccount", "linkAccount"];
 
 /** What a provider needs, by its type. */
 const PROVIDER_METHODS: Readonly<Record<string, readonly [name: string, methods: Methods]>> = {
-  email: ["e-mail", [
-    "createVerificationToken",
-    "useVerificationToken",
-    "getUserByEmail",
-    "createUser",
-    "updateUser",
-  ]],
+  email: ["e-mail", ["createVerificationToken", "useVerificationToken", "getUserByEmail", "createUser", "updateUser"]],
   webauthn: ["WebAuthn", [
     "createUser",
     "getUser",
@@ -78,8 +72,6 @@ export function lackingMethods(core: AuthConfig, providers: readonly ProviderSum
     );
 }
 
-export function strategyOf(
-  { adapter, session }: Pick<AuthConfig, "adapter" | "session">,
-): "jwt" | "database" {
+export function strategyOf({ adapter, session }: Pick<AuthConfig, "adapter" | "session">): "jwt" | "database" {
   return session?.strategy ?? (adapter ? "database" : "jwt");
 }

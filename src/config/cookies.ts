@@ -109,7 +109,7 @@ const MISTAKES: readonly ((facts: Facts) => string | false | undefined)[] = [
     `browsers refuse "${name}" with a \`domain\`, or a \`path\` other than "/". Give it another name, or leave ` +
       "them out.",
   ({ name, origin, options: { domain } }) =>
-    domain && !isDomainOf(domain, origin.host.replace(/:\d+$/, "")) &&
+    domain && !`.${origin.host.replace(/:\d+$/, "")}`.endsWith(`.${domain.toLowerCase().replace(/^\./, "")}`) &&
     `at ${origin.href} browsers refuse "${name}", whose \`domain\` is "${domain}". Leave it out, or name a domain ` +
       "of that host.",
   ({ name, mount, options: { path = "/" } }) =>
@@ -122,17 +122,13 @@ const MISTAKES: readonly ((facts: Facts) => string | false | undefined)[] = [
       'or write "lax".',
   ({ name, cookie, origin }) =>
     origin.secure && !name.startsWith("__Host-") && (cookie === "callbackUrl" || cookie === "state") &&
-    `"${name}" has no prefix "__Host-", so another host of your domain can set it and have a browser finish a ` +
-      "sign-in that an attacker began. Leave out its `name`, `domain`, `path` and `secure`, or give it a name with " +
-      "that prefix.",
+    `"${name}" has no prefix "__Host-", so another host of your domain can set it and have a browser finish an ` +
+      "attacker's sign-in. Leave out its `name`, `domain`, `path` and `secure`, or give it that prefix.",
 ];
 
 /** Warnings of cookies that cannot work at an origin. */
 export function cookieWarnings(
-  { core, providers }: {
-    readonly core: CoreConfig;
-    readonly providers: ReadonlyMap<string, ProviderSummary>;
-  },
+  { core, providers }: { readonly core: CoreConfig; readonly providers: ReadonlyMap<string, ProviderSummary> },
   origin: PublicOrigin,
   mount: string,
 ): Notice[] {
@@ -151,9 +147,4 @@ export function cookieWarnings(
 /** Whether browsers keep a cookie from requests that other sites lead to. */
 export function isStrict(sameSite: unknown): boolean {
   return sameSite === true || String(sameSite).toLowerCase() === "strict";
-}
-
-function isDomainOf(domain: string, hostname: string): boolean {
-  const name = domain.toLowerCase().replace(/^\./, "");
-  return hostname === name || hostname.endsWith(`.${name}`);
 }

@@ -53,9 +53,7 @@ export function lifetimesOf(
  */
 export function newExpiry({ maxAge }: Lifetimes): Date {
   const now = Date.now() / 1000;
-  return new Date(
-    1000 * Math.max(Math.floor(Math.floor(now) + maxAge), Math.floor(now + MIN_LEFT * maxAge) + 1),
-  );
+  return new Date(1000 * Math.max(Math.floor(Math.floor(now) + maxAge), Math.floor(now + MIN_LEFT * maxAge) + 1));
 }
 
 /** When a session ends whose cookie, and whose token if it has one, is written now. */

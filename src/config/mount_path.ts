@@ -29,11 +29,7 @@ export function toMountPath(prefix: string): string {
   );
 }
 
-export function assertBasePath(
-  basePath: string | undefined,
-  mountPath: string,
-  publicPath: string | undefined,
-): void {
+export function assertBasePath(basePath: string | undefined, mountPath: string, publicPath: string | undefined): void {
   if (basePath === undefined) return;
   if ([mountPath, publicPath].includes(encodeURI(basePath.replace(/\/+$/, "")))) return;
   throw invalidConfig(
@@ -69,11 +65,7 @@ export function ownPageProblem(
     "itself forever. Leave it out, or name a page of yours.";
 }
 
-export function assertOwnPages(
-  pages: FastifyAuthPages = {},
-  mount: string,
-  origin: PublicOrigin | undefined,
-): void {
+export function assertOwnPages(pages: FastifyAuthPages = {}, mount: string, origin: PublicOrigin | undefined): void {
   for (const name of Object.keys(BUILT_IN) as BuiltInPage[]) {
     const problem = ownPageProblem(pages, name, mount, origin);
     if (problem !== undefined) throw invalidConfig(problem);
@@ -115,10 +107,7 @@ export function publicPaths(
  * Path and query of a request as its user sees them. `originalUrl` still has what was removed on its way if the
  * application itself removed it, with `rewriteUrl` or below a router of Express.
  */
-export function publicUrl(
-  { originalUrl, url }: Pick<FastifyRequest, "originalUrl" | "url">,
-  removed: string,
-): string {
+export function publicUrl({ originalUrl, url }: Pick<FastifyRequest, "originalUrl" | "url">, removed: string): string {
   // "GET http://host/path" is a valid request line (RFC 9112 section 3.2.2), whose host is not verified.
   const path = originalUrl.replace(/^https?:\/\/[^/?#]*/i, "").replace(/^(?!\/)/, "/");
   return originalUrl !== url && path.startsWith(`${removed}/`) ? path : `${removed}${path}`;

@@ -10,9 +10,7 @@ export interface AllowedOrigins {
 
 /** @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it is not an array of origins. */
 export function redirectProxyOrigins(value: unknown = []): AllowedOrigins {
-  if (!Array.isArray(value)) {
-    throw invalidConfig(`\`redirectProxyOrigins\` must be an array of origins, ${EXAMPLE}.`);
-  }
+  if (!Array.isArray(value)) throw invalidConfig(`\`redirectProxyOrigins\` must be an array of origins, ${EXAMPLE}.`);
   const patterns = value.map(toPattern);
   return {
     size: patterns.length,

@@ -44,14 +44,10 @@ function nameIn(tenant: string): string {
 function derivedSecrets(secret: unknown, tenant: string): unknown {
   if (Array.isArray(secret)) return secret.map((each) => derivedSecrets(each, tenant));
   if (typeof secret !== "string" || secret === "") return secret;
-  return Buffer.from(hkdfSync("sha256", secret, "fastify-authjs tenant v1", tenant, 32)).toString(
-    "base64url",
-  );
+  return Buffer.from(hkdfSync("sha256", secret, "fastify-authjs tenant v1", tenant, 32)).toString("base64url");
 }
 
-type Derive = (secret: unknown) => unknown;
-
-function withSecret<T extends object>(options: T, derive: Derive): T {
+function withSecret<T extends object>(options: T, derive: (secret: unknown) => unknown): T {
   const { secret } = options as { secret?: unknown };
   return secret === undefined ? options : { ...options, secret: derive(secret) };
 }

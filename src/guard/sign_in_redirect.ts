@@ -9,10 +9,7 @@ import { acceptsHtml, parseQuery } from "../http/request.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 
 /** The part of a request that is read, so that it fits instances of every type. */
-type PageRequest = Pick<
-  FastifyRequest,
-  "headers" | "host" | "method" | "originalUrl" | "protocol" | "server" | "url"
->;
+type PageRequest = Pick<FastifyRequest, "headers" | "host" | "method" | "originalUrl" | "protocol" | "server" | "url">;
 
 /** Whether a browser requests a page: a GET that accepts `text/html` by name, which `fetch()` does not. */
 export function isPageView({ method, headers }: PageRequest): boolean {
@@ -61,10 +58,7 @@ export function isSignInPage(request: PageRequest, config: FastifyAuthConfig): b
 }
 
 /** Whether a route is no more than the sign-in page of the configuration, which guards let all users see. */
-export function isSignInRoute(
-  route: Pick<RouteOptions, "method" | "url">,
-  config: FastifyAuthConfig,
-): boolean {
+export function isSignInRoute(route: Pick<RouteOptions, "method" | "url">, config: FastifyAuthConfig): boolean {
   return route.url === authInstance(config).config.core.pages?.signIn &&
     [route.method].flat().every((method) => method === "GET" || method === "HEAD");
 }
