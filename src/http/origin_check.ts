@@ -6,19 +6,14 @@ import type { OriginRequest, PublicOrigin } from "./origin.ts";
 
 interface OriginInUse {
   readonly origin: PublicOrigin;
-  /** What configures it. */
   readonly from: string | undefined;
 }
 
-interface OriginContradiction {
-  /** What the request says, and what to change. */
-  readonly message: string;
-  /** Whether something is wrong; otherwise a proxy may only have a Host header of its own. */
-  readonly certain: boolean;
-}
-
-/** What a request says of its origin, if that is something else. */
-export function originContradiction(request: OriginRequest, used: OriginInUse): OriginContradiction | undefined {
+/** What a request says of its origin, if that is something else; if uncertain, a proxy may only have its own Host. */
+export function originContradiction(
+  request: OriginRequest,
+  used: OriginInUse,
+): { readonly message: string; readonly certain: boolean } | undefined {
   const { origin: { href }, from: setting } = used;
   const { headers } = request;
   // Most forms, before their addresses are parsed.
@@ -30,11 +25,12 @@ export function originContradiction(request: OriginRequest, used: OriginInUse): 
     if (page === href) return undefined;
     return { message: explain(`A browser has a page of this server at ${page}`, page, used), certain: true };
   }
-  const isForwarded = "forwarded" in headers || "x-forwarded-proto" in headers || "x-forwarded-host" in headers;
-  const { proto, host }: Forwarded = isForwarded ? forwardedBy(headers) : {};
+  const { proto, host } = forwardedBy(headers);
   // Without a setting the request itself says what the origin is; `app.inject()` names no port that is meant.
   const isCompared = setting !== undefined && request.host !== "localhost:80";
-  const scheme = proto ?? (isCompared ? ownScheme(request) : undefined);
+  // Otherwise it may be that of a proxy, which users reach by https.
+  const isOwnScheme = request.protocol === "https" || LOOPBACK.test(request.host);
+  const scheme = proto ?? (isCompared && isOwnScheme ? request.protocol : undefined);
   const name = host ?? (isCompared ? request.host : undefined);
   if (scheme === undefined && name === undefined) return undefined;
   const [knownScheme, knownHost] = href.split("://") as [string, string];
@@ -57,6 +53,8 @@ function isByProxy(headers: OriginRequest["headers"], claimed: URL, configured: 
     (isForwarded || PROXY_HEADERS.some((name) => headers[name] !== undefined));
 }
 
+const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/i;
+
 const PROXY_HEADERS = ["via", "forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip"];
 
 function explain(what: string, claimed: string, { origin: { href }, from }: OriginInUse): string {
@@ -77,10 +75,8 @@ function pageOrigin(from: string | string[], { headers, host }: OriginRequest): 
   return site === "same-origin" || (site === undefined && pageHost === host) ? origin : undefined;
 }
 
-type Forwarded = { readonly [Name in "proto" | "host"]?: string | undefined };
-
 /** What the first proxy says, by the older headers or by `Forwarded` (RFC 7239). */
-function forwardedBy(headers: OriginRequest["headers"]): Forwarded {
+function forwardedBy(headers: OriginRequest["headers"]) {
   const forwarded = first(headers.forwarded) ?? "";
   const proto = first(headers["x-forwarded-proto"]) ?? /(?:^|;)\s*proto="?([^";\s]+)/i.exec(forwarded)?.[1];
   return {
@@ -94,13 +90,6 @@ function first(header: string | string[] | undefined): string | undefined {
   const [value] = String(header ?? "").split(",", 1);
   return value!.trim() || undefined;
 }
-
-/** The scheme of the connection, unless it may be that of a proxy which users reach by https. */
-function ownScheme({ protocol, host }: OriginRequest): string | undefined {
-  return protocol === "https" || LOOPBACK.test(host) ? protocol : undefined;
-}
-
-const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/i;
 
 /** Whether a host is an address or a name of a private network, such as that of a proxy's upstream. */
 export function isInternal(origin: string): boolean {

@@ -9,6 +9,10 @@ const PINO_SERIALIZERS = Symbol.for("pino.serializers");
 /** The serializers of the application, called with a request without secrets, whatever they write of it. */
 export function redactingSerializers(log: FastifyBaseLogger): Record<string, Serializer> {
   const own = (log as { [PINO_SERIALIZERS]?: Record<string, Serializer> })[PINO_SERIALIZERS];
+  const onlyTheLine = (request: unknown) => {
+    const { method, url } = request as FastifyRequest;
+    return { method, url };
+  };
   const { req = onlyTheLine, res } = own ?? {};
   return {
     req: (request) => req(redactRequest(request)),
@@ -16,17 +20,10 @@ export function redactingSerializers(log: FastifyBaseLogger): Record<string, Ser
   };
 }
 
-function onlyTheLine(request: unknown): unknown {
-  const { method, url } = request as { method?: string; url?: string };
-  return { method, url };
-}
-
 const HIDDEN = "[redacted]";
 
-type Redactions = Readonly<Record<string, Serializer>>;
-
 /** The properties of a request that are redacted; `raw` is Node's request. */
-const OF_REQUEST: Redactions = {
+const OF_REQUEST: Readonly<Record<string, Serializer>> = {
   body: redactValues,
   cookies: redactValues,
   headers: redactHeaders,
@@ -38,29 +35,25 @@ const OF_REQUEST: Redactions = {
   url: redactAddress,
 };
 
-/** Those of a reply, and of Node's response (`raw`), which has its head as text once that is sent. */
-const OF_REPLY: Redactions = {
-  request: redactRequest,
-  req: redactRequest,
-  raw: redactReply,
-  _header: (head) => typeof head === "string" ? HIDDEN : head,
-};
-
 function redactRequest(request: unknown): unknown {
   return redactParts(request, OF_REQUEST);
 }
 
+/** A reply, or Node's response (`raw`), which has its head as text once that is sent. */
 function redactReply(reply: unknown): unknown {
   const headers = () => redactHeaders((reply as FastifyReply).getHeaders()) as Record<string, unknown>;
   return redactParts(reply, {
-    ...OF_REPLY,
+    request: redactRequest,
+    req: redactRequest,
+    raw: redactReply,
+    _header: (head) => typeof head === "string" ? HIDDEN : head,
     getHeaders: () => headers,
     getHeader: () => (name: string) => headers()[name.toLowerCase()],
   });
 }
 
 /** The object, of which some properties are redacted when they are read; it inherits the others. */
-function redactParts(value: unknown, redactions: Redactions): unknown {
+function redactParts(value: unknown, redactions: typeof OF_REQUEST): unknown {
   if (typeof value !== "object" || value === null) return value;
   const parts = value as Record<string, unknown>;
   const redacted = Object.entries(redactions).filter(([name]) => name in parts).map(([name, redact]) => {
@@ -98,7 +91,7 @@ function redactParams(params: unknown): unknown {
 function redactHeaders(headers: unknown): unknown {
   return mapEntries(headers, (name, value) => {
     if (CREDENTIALS.includes(name)) return HIDDEN;
-    return ADDRESSES.includes(name) ? redactAddress(value) : value;
+    return ADDRESSES.test(name) ? redactAddress(value) : value;
   });
 }
 
@@ -110,16 +103,7 @@ function mapEntries(object: unknown, map: (name: string, value: unknown) => unkn
 const CREDENTIALS = ["authorization", "cookie", "set-cookie"];
 
 /** Headers with an address: those of HTTP, and those in which proxies repeat the address of the request. */
-const ADDRESSES = [
-  "location",
-  "referer",
-  ":path",
-  "x-envoy-original-path",
-  "x-forwarded-uri",
-  "x-original-uri",
-  "x-original-url",
-  "x-rewrite-url",
-];
+const ADDRESSES = /^(?:location|referer|:path|x-envoy-original-path|x-forwarded-uri|x-original-ur[il]|x-rewrite-url)$/;
 
 function redactValues(values: unknown): unknown {
   if (typeof values !== "object" || values === null) return values === undefined ? values : HIDDEN;
@@ -128,13 +112,11 @@ function redactValues(values: unknown): unknown {
 }
 
 /**
- * A copy of an error and its causes, without the given texts: messages of query builders and mail services repeat what
- * they were called with.
- *
- * @param secrets The arguments of the failed call: texts, or objects and arrays of texts.
+ * A copy of an error and its causes, without the texts in the arguments of the failed call: messages of query builders
+ * and mail services repeat what they were called with.
  */
 export function redactError(error: unknown, secrets: unknown): Error {
-  return copy(error, (text) => redactText(text, secrets), 0);
+  return copy(error, (text) => redactText(text, secrets));
 }
 
 export function redactText(text: string, secrets: unknown): string {
@@ -143,7 +125,7 @@ export function redactText(text: string, secrets: unknown): string {
   return texts.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), text);
 }
 
-function copy(error: unknown, clean: (text: string) => string, depth: number): Error {
+function copy(error: unknown, clean: (text: string) => string, depth = 0): Error {
   if (!isError(error)) return new Error(clean(String(error)));
   const result = new Error(clean(error.message));
   if (typeof error.name === "string") result.name = error.name;
@@ -165,16 +147,13 @@ function textsIn(value: unknown, depth = 0): string[] {
   return Object.values(value).flatMap((each) => textsIn(each, depth + 1));
 }
 
-/** The part of a span that is used (`Span` of `@opentelemetry/api`). */
+/** The part of a span of `@opentelemetry/api` that is used. Those of the SDK can be read. */
 interface Span {
   setAttribute(name: string, value: string): unknown;
-  /** Spans of the SDK can be read. */
   readonly attributes?: Readonly<Record<string, unknown>>;
 }
 
-interface SpanHolder {
-  readonly span?: Span | null;
-}
+type SpanHolder = { readonly span?: Span | null };
 
 const API = Symbol.for("opentelemetry.js.api.1");
 const SPAN = Symbol.for("OpenTelemetry Context Key SPAN");
@@ -203,10 +182,6 @@ export function redactSpans(scope: FastifyInstance): void {
 
 export function redactRequestSpans(request: FastifyRequest): void {
   if (!(API in globalThis || "opentelemetry" in request)) return;
-  for (const span of spansOf(request)) redactSpan(span, request);
-}
-
-function spansOf(request: FastifyRequest): Set<Span> {
   const { opentelemetry } = request as { opentelemetry?: () => SpanHolder };
   const api = (globalThis as { [API]?: { context?: { active(): { getValue(key: symbol): unknown } } } })[API];
   const active = api?.context?.active();
@@ -215,7 +190,9 @@ function spansOf(request: FastifyRequest): Set<Span> {
     active?.getValue(SPAN) as Span | undefined,
     (active?.getValue(RPC_METADATA) as SpanHolder | undefined)?.span,
   ];
-  return new Set(found.filter((span) => typeof span?.setAttribute === "function") as Span[]);
+  for (const span of new Set(found)) {
+    if (typeof span?.setAttribute === "function") redactSpan(span, request);
+  }
 }
 
 function redactSpan(span: Span, { protocol, host, url }: FastifyRequest): void {

@@ -5,7 +5,7 @@
 import type { FastifyReply } from "fastify";
 import onHeadersUntyped from "on-headers";
 
-/** The head of a reply, as far as it is changed: Node's response, or what stands for it. */
+/** The head of a reply: Node's response, or what stands for it. */
 export interface Head {
   getHeader(name: string): unknown;
   getHeaderNames(): string[];
@@ -20,7 +20,6 @@ export function valuesOf(head: Pick<Head, "getHeader">, name: string): string[] 
   return [head.getHeader(name) ?? []].flat().map(String);
 }
 
-/** The values of a header, as the one text that they mean. */
 export function headerText(head: Pick<Head, "getHeader">, name: string): string {
   return [head.getHeader(name) ?? []].flat().join(", ");
 }
@@ -78,7 +77,6 @@ interface Kept {
   own: string | undefined;
   /** Whether the route has Fastify send the reply: else its handler writes the head. */
   isSent: boolean;
-  /** What {@linkcode sendRecorded} stands in place of. */
   readonly send: FastifyReply["send"];
 }
 
@@ -91,7 +89,6 @@ interface Holder {
   [KEPT]?: Kept;
 }
 
-/** Keeps a refusal out of every cache, whatever hooks of the application set. */
 export function keepUnstored(reply: FastifyReply): void {
   reply.header("cache-control", "no-store");
   const { raw } = reply;
@@ -139,23 +136,18 @@ function isFile(reply: FastifyReply, cacheControl: string): boolean {
     reply.hasHeader("accept-ranges") && reply.hasHeader("last-modified");
 }
 
-/** What a file server says if the application has set nothing. */
-const FILE_DEFAULT = "public, max-age=0";
-
 /** After a sign-out a browser must not show a page that the user goes back to. Anything else may have an `ETag`. */
 function privateDirectives(final: string, contentType: string, { own }: Kept): string {
   const isPage = /^(?:text\/html|application\/xhtml\+xml)\b/i.test(contentType);
-  // What the route has not said itself holds for all replies of the application.
-  const isOwn = own !== undefined && own !== FILE_DEFAULT;
+  // What the route has not said itself holds for all replies of the application, or is a file server's default.
+  const isOwn = own !== undefined && own !== "public, max-age=0";
   if (isPage && !isOwn && !NO_STORE.test(final)) return "private, no-store";
   return final === "" ? "private, no-cache" : toPrivate(final);
 }
 
 /** The directives without those that concern shared caches. */
 function toPrivate(cacheControl: string): string {
-  const directives = cacheControl.split(",").map((directive) => directive.trim()).filter((directive) =>
-    directive !== "" && !SHARED.test(directive)
-  );
+  const directives = cacheControl.split(",").map((each) => each.trim()).filter((each) => each && !SHARED.test(each));
   const isPrivate = directives.some((directive) => /^(?:private|no-store)$/i.test(directive));
   return (isPrivate ? directives : ["private", ...directives]).join(", ");
 }

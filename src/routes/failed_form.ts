@@ -19,7 +19,6 @@ import { codeIn } from "./callback/email_code.ts";
 import { replyKind } from "./reply.ts";
 import { readSignedIn } from "./session_change.ts";
 
-/** What the page is shown with. */
 interface FailedForm {
   /** The id of its provider. */
   readonly failed?: string | undefined;
@@ -34,21 +33,15 @@ interface FailedForm {
 /** Seconds: long enough for a redirect, or a page with an error in between. */
 const MAX_AGE = 300;
 
-/** An address of a mail is no longer (RFC 5321 section 4.5.3.1). */
-const LONGEST_IDENTIFIER = 320;
+/** Characters of an address of a mail (RFC 5321 section 4.5.3.1), and of the query of "Confirm it's you". */
+const LONGEST_IDENTIFIER = 320, LONGEST_STEP_UP = 1000;
 
-/** Characters of the query of "Confirm it's you". */
-const LONGEST_STEP_UP = 1000;
-
-/** The answer to a form that failed, with the cookie for the page that it leads to. */
 export function keepForm(answer: Answer, context: RequestContext): Answer {
   const { error, redirect, cookies } = answer;
   const { config, method, fromApplication, headers } = context;
   if (error === undefined || redirect === undefined || method !== "POST" || fromApplication) return answer;
   if (config.core.pages?.signIn !== undefined || replyKind(headers) !== "redirect") return answer;
-  if (codeIn(context) !== undefined || cookies.some(({ name }) => name === cookieOf(context).name)) {
-    return answer;
-  }
+  if (codeIn(context) !== undefined || cookies.some(({ name }) => name === cookieOf(context).name)) return answer;
   const form = formOf(context);
   if (form.failed === undefined) return answer;
   const seconds = Number(failureOf(error).retryAfter);
@@ -61,11 +54,7 @@ function keep(form: object, answer: Answer, context: RequestContext): Answer {
   return { ...answer, cookies: [...answer.cookies, cookie] };
 }
 
-/**
- * The form to show, if there is one, and the removal of its cookie.
- *
- * @param again Whether only that of a callback which came too late is.
- */
+/** The form to show, with `again` only that of a late callback, and the removal of its cookie. */
 export function keptForm(context: RequestContext, again = false): { form: FailedForm; cookies: readonly SetCookie[] } {
   const { name, options } = cookieOf(context);
   const held = parseJsonObject(parseCookie(context.cookies)[name] ?? "");
@@ -88,18 +77,14 @@ function textOf(value: unknown, longest?: number): string | undefined {
   return typeof value === "string" ? value.slice(0, longest) : undefined;
 }
 
-/** The sign-in page for a form that was sent too often. */
 export async function tooManyAnswer(context: RequestContext, wait: number): Promise<Answer> {
   const { cookies, ...flow } = await flowOf(context);
   const { providers } = context.config.pages;
   const form = { failed: context.provider?.id, ...formOf(context), wait };
-  return {
-    ...pageAnswer({ kind: "signIn", providers, ...flow, error: "TooManyRequests", ...form }, 429),
-    cookies,
-  };
+  const page = { kind: "signIn", providers, ...flow, error: "TooManyRequests", ...form } as const;
+  return { ...pageAnswer(page, 429), cookies };
 }
 
-/** What the form of a password or of a mail was sent with. */
 function formOf({ config, provider, body = {} }: RequestContext): FailedForm {
   const view = config.pages.providers.find(({ id }) => id === provider?.id);
   if (view?.type !== "credentials" && view?.type !== "email") return {};
@@ -138,11 +123,8 @@ export async function leadOn(answer: Answer, context: ProviderContext, address?:
     const isNew = value !== (parseCookie(headers.cookie ?? "")[name] ?? origin.href);
     const leading = isNew ? { ...answer, cookies: [...answer.cookies, { name, value, options }] } : answer;
     if (config.core.pages?.error !== undefined) return leading;
-    return keep(
-      { failed: provider.id, identifier: textOf(address, LONGEST_IDENTIFIER), again: true },
-      leading,
-      context,
-    );
+    const form = { failed: provider.id, identifier: textOf(address, LONGEST_IDENTIFIER), again: true };
+    return keep(form, leading, context);
   } catch (failure) {
     // The `redirect` callback failed, or the adapter.
     logger.error(failure as Error);

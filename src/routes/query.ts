@@ -7,28 +7,17 @@ import { namedCallbackUrl } from "../http/callback_url.ts";
 import { parseQuery } from "../http/request.ts";
 import { CODE_ERRORS, errorForCode, isQueryError } from "../pages/page_error.ts";
 
-/** What decides which parameters pass. */
 export interface QueryRoute {
   readonly action: string;
   readonly method: string;
-  /** The type of the provider, if the route names one. */
   readonly type?: string | undefined;
   /** The parameters that count, if the route says so. */
   readonly parameters?: readonly string[] | undefined;
 }
 
-/** The query of an auth request. */
-interface AuthQuery {
-  /** The query for core, without a `?`. Each name is in it once. */
-  readonly query: string;
-  /** The `callbackUrl`, as it was sent. */
-  readonly callbackUrl: string | undefined;
-}
-
 /** Characters: Node's default limit for the whole head of a request. */
 const MAXIMUM_LENGTH = 16_384;
 
-/** Whether a parameter passes. */
 type Filter = (name: string) => boolean;
 
 const only = (...names: string[]): Filter => (name) => names.includes(name);
@@ -44,19 +33,17 @@ const PAGES: Readonly<Record<string, Filter>> = {
 };
 
 /**
- * The query of an auth request for core. If a name comes several times, the last one counts, as in core.
+ * The query of an auth request for core, and its `callbackUrl` as it was sent. If a name comes several times, the last
+ * one counts, as in core.
  *
  * @param frontPage In place of a callback URL that is refused.
- * @throws {FastifyAuthError} `FST_AUTHJS_QUERY_TOO_LONG` (414) from 16,385 characters.
  */
-export function authQuery(query: string, route: QueryRoute, frontPage?: string): AuthQuery {
+export function authQuery(query: string, route: QueryRoute, frontPage?: string) {
   // The error page names an error in any case.
   if (query === "" && route.action !== "error") return { query, callbackUrl: undefined };
   if (query.length > MAXIMUM_LENGTH) {
-    throw new FastifyAuthError(
-      "FST_AUTHJS_QUERY_TOO_LONG",
-      `The query has ${query.length} characters; at most ${MAXIMUM_LENGTH} are read.`,
-    );
+    const problem = `The query has ${query.length} characters; at most ${MAXIMUM_LENGTH} are read.`;
+    throw new FastifyAuthError("FST_AUTHJS_QUERY_TOO_LONG", problem);
   }
   const sent = new Map(parseQuery(query));
   const callbackUrl = sent.get("callbackUrl");
@@ -74,18 +61,14 @@ function filterOf({ action, method, type, parameters }: QueryRoute): Filter {
   if (action === "signin" && method === "POST") {
     return type === "oauth" || type === "oidc" ? isAuthorizationParameter : isNotOurs;
   }
-  switch (action) {
-    case "callback":
-      // A provider's response (RFC 6749 section 4.1.2) may have further parameters, and `authorize()` sees the query.
-      return type === "email" ? only("callbackUrl", "email", "rememberMe", "token") : () => true;
-    case "webauthn-options":
-      // Core's script sends every field of its form, which a provider's own `getUserInfo()` may read.
-      return isNotOurs;
-    case "signout":
-      return PAGES.signout!;
-    default:
-      return method === "GET" && Object.hasOwn(PAGES, action) ? PAGES[action]! : only();
+  if (action === "callback") {
+    // A provider's response (RFC 6749 section 4.1.2) may have further parameters, and `authorize()` sees the query.
+    return type === "email" ? only("callbackUrl", "email", "rememberMe", "token") : () => true;
   }
+  // Core's script sends every field of its form, which a provider's own `getUserInfo()` may read.
+  if (action === "webauthn-options") return isNotOurs;
+  const isRead = method === "GET" || action === "signout";
+  return isRead && Object.hasOwn(PAGES, action) ? PAGES[action]! : only();
 }
 
 /** Core reads the CSRF token from the body alone, and a URL ends up in logs and histories. */
@@ -95,21 +78,9 @@ const isNotOurs: Filter = (name) => name !== "callbackUrl" && name !== "csrfToke
  * Parameters that only the configuration sets: client, response and checks. A request object (RFC 9101) would replace
  * all of them.
  */
-const PROTECTED: ReadonlySet<string> = new Set([
-  "client_id",
-  "nonce",
-  "redirect_uri",
-  "registration",
-  "request",
-  "request_uri",
-  "response_mode",
-  "response_type",
-  "state",
-  "callbackurl",
-  "csrftoken",
-]);
+const PROTECTED =
+  /^(?:client_id|nonce|redirect_uri|registration|request(?:_uri)?|response_(?:mode|type)|state|code_challenge.*)$/;
 
-/** The syntax of a parameter's name in RFC 6749 section 8.2. */
 const PARAMETER_NAME = /^[\w.-]+$/;
 
 /**
@@ -118,7 +89,7 @@ const PARAMETER_NAME = /^[\w.-]+$/;
  */
 function isAuthorizationParameter(name: string): boolean {
   const folded = name.toLowerCase().replace(/[.-]/g, "_");
-  return PARAMETER_NAME.test(name) && !PROTECTED.has(folded) && !folded.startsWith("code_challenge");
+  return PARAMETER_NAME.test(name) && !PROTECTED.test(folded) && !/^(?:callbackurl|csrftoken)$/.test(folded);
 }
 
 /** Replaces an unknown error, since any site can link to a page with one. */

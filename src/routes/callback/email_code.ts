@@ -15,23 +15,22 @@ import { removalOf } from "../../http/set_cookie.ts";
 import type { CodeError } from "../../pages/page_error.ts";
 import { CODE_SECONDS } from "../../provider/email_message.ts";
 import { placeOf } from "../../session/sealed_value.ts";
+import type { VerificationMailParams } from "../../types.ts";
 import { foldName } from "../../utils/fold_name.ts";
 
-/** A mail with a code. */
 interface Mailed {
   readonly code: string;
   /** The query of the link. */
   readonly link: string;
-  /** The id of the provider. */
   readonly provider: string;
-  /** When the code ends, in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly until: number;
 }
 
 /** The answer to a browser that asked for a mail with a code, which sets the cookie. */
 export function keepCode(
   answer: Answer,
-  { code, url, expires }: { readonly code: string; readonly url: string; readonly expires: Date },
+  { code, url, expires }: Required<Pick<VerificationMailParams, "code" | "url" | "expires">>,
   context: ProviderContext,
 ): Answer {
   const until = Math.min(Date.now() + CODE_SECONDS * 1000, expires.valueOf());
@@ -52,7 +51,6 @@ export function mailWithCode(context: RequestContext): Mailed | undefined {
   return mailed && mailed.until > Date.now() && providers.has(mailed.provider) ? mailed : undefined;
 }
 
-/** The answer to a mail that was used, which removes its cookie. */
 export function forgetCode(answer: Answer, context: ProviderContext): Answer {
   const { name, options } = cookieOf(context);
   if (answer.error !== undefined || parseCookie(context.cookies)[name] === undefined) return answer;
@@ -111,10 +109,6 @@ export async function answerCode(
   return await signIn(link);
 }
 
-/** How many guesses there are at one mail, and in a day at those to one recipient. */
-const GUESSES_OF_MAIL = 5, GUESSES_OF_RECIPIENT = 20;
-const DAY_MS = 24 * 3600 * 1000;
-
 /**
  * Counts a guess before it is compared, so that no more than allowed are compared, however many run at once: in the
  * `store`, whose failure refuses codes, or by this process alone. `undefined` if they are used up.
@@ -122,24 +116,22 @@ const DAY_MS = 24 * 3600 * 1000;
 async function countGuess(
   link: URLSearchParams,
   { auth: { guesses: store }, config: { hashSecrets } }: RequestContext,
-): Promise<{ isLast: boolean; giveBack: () => Promise<void> } | undefined> {
+): Promise<{ isLast: boolean; giveBack: () => Promise<unknown> } | undefined> {
   // So no address or token is in the store.
   const keyOf = (...what: string[]) =>
     createHmac("sha256", hashSecrets.current).update(JSON.stringify(what)).digest("base64url");
-  const mail = keyOf("guesses of a mail", link.get("token")!);
-  const recipient = keyOf("guesses of a recipient", foldName(link.get("email")!));
   const limits = [
-    { key: mail, most: GUESSES_OF_MAIL, time: CODE_SECONDS * 1000 },
-    { key: recipient, most: GUESSES_OF_RECIPIENT, time: DAY_MS },
+    // At one mail.
+    { key: keyOf("guesses of a mail", link.get("token")!), most: 5, time: CODE_SECONDS * 1000 },
+    // In a day at those to one recipient.
+    { key: keyOf("guesses of a recipient", foldName(link.get("email")!)), most: 20, time: 24 * 3600 * 1000 },
   ];
   const lowestLeft = async () => {
     const left = limits.map(async ({ key, most }) => most - (await store.call("members", key)).length);
     return Math.min(...await Promise.all(left));
   };
   const guess = randomUUID();
-  const giveBack = async () => {
-    await Promise.all(limits.map(({ key }) => store.call("remove", key, guess)));
-  };
+  const giveBack = () => Promise.all(limits.map(({ key }) => store.call("remove", key, guess)));
   if (await lowestLeft() <= 0) return undefined;
   await Promise.all(limits.map(({ key, time }) => store.call("add", key, guess, time)));
   // Of those that are added at once, the last one that looks sees all of them.
