@@ -79,25 +79,26 @@ export interface SignInActionResult {
   readonly signedIn: boolean;
 }
 
-/** Begins a sign-in, or signs in with credentials. */
+/**
+ * Begins a sign-in, or signs in with credentials.
+ *
+ * @param isLinked Whether a guard asks. Links of other sites may lead to a guarded page: the user is signed in already,
+ * and signs in again with the same provider.
+ */
 export async function signIn(
   auth: ActionAuth,
   request: ActionRequest,
   reply: GuardedReply,
   provider: string | undefined,
   options: SignInActionOptions,
+  isLinked = false,
 ): Promise<SignInActionResult | void> {
   assertObject(options, "options of signIn()");
-  const { authorizationParams, callbackUrl } = options;
-  if (authorizationParams !== undefined) {
-    assertObject(authorizationParams, "`authorizationParams` of signIn()");
-  }
-  const { providers } = auth.instance.config;
-  const { type } = providers.get(provider ?? "") ?? {};
-  const begins = type === undefined || type === "oauth" || type === "oidc";
+  const { authorizationParams, callbackUrl, rememberMe } = options;
+  if (authorizationParams !== undefined) assertObject(authorizationParams, "`authorizationParams` of signIn()");
+  const { type, isOAuth = true } = auth.instance.config.providers.get(provider ?? "") ?? {};
   // A request without a body has nothing that begins at a provider would need.
-  const given = "fields" in options && !(begins && options.fields === undefined) ? options.fields : {};
-  const { rememberMe } = options;
+  const given = "fields" in options && !(isOAuth && options.fields === undefined) ? options.fields : {};
   // What is no object is refused later.
   const fields = typeof given === "object" && rememberMe !== undefined ? { ...given, rememberMe } : given;
   const posted = type === "credentials" || type === "webauthn";
@@ -109,33 +110,10 @@ export async function signIn(
     fields,
     callbackUrl,
     handle: posted ? handleCallback as Handler : handleSignIn,
+    isLinked,
     isSent: options.redirect !== false,
   });
   if (options.redirect === false) return { url: urlOf(outcome), signedIn: Boolean(outcome.answer.session) };
-}
-
-/**
- * Begins a sign-in with an OAuth provider for a guard, and sends the redirect. Links of other sites may lead to a
- * guarded page: the user is signed in already, and signs in again with the same provider.
- */
-export async function beginSignIn(
-  auth: ActionAuth,
-  request: ActionRequest,
-  reply: GuardedReply,
-  provider: string,
-  { authorizationParams, callbackUrl }: Pick<SignInActionOptions, "authorizationParams" | "callbackUrl">,
-): Promise<void> {
-  await perform(auth, request, reply, {
-    what: "Signing in",
-    action: "signin",
-    provider,
-    query: authorizationParams,
-    fields: {},
-    callbackUrl,
-    handle: handleSignIn,
-    isLinked: true,
-    isSent: true,
-  });
 }
 
 export async function signOut(

@@ -86,10 +86,8 @@ export async function perform(
   if (cookies.length > 0) setCookies(reply as FastifyReply, cookies);
   if (cookies.length > 0 || sends) keepUnstored(reply as FastifyReply);
   const read = error === undefined ? readOf?.(answer, context) : undefined;
-  if (read !== undefined || cookies.length > 0) {
-    const carried = cookiesAfter(cookies, context.headers.cookie ?? "");
-    RequestReads.of(request).change(auth.config, carried, read);
-  }
+  const carried = cookiesAfter(cookies, context.headers.cookie ?? "");
+  if (read !== undefined || cookies.length > 0) RequestReads.of(request).change(auth.config, carried, read);
   if (error !== undefined) throw failed(what, answer);
   if (read !== undefined && "session" in reply) reply.session = read.session;
   // Resolves when it is sent, as a reply does that is awaited.
@@ -120,10 +118,8 @@ async function contextOf(
   }
   const isChange = action === "session" || action === "signout";
   if (isChange && presentedToken(request, config)?.settings.use === "header") {
-    throw new FastifyAuthError(
-      "FST_AUTHJS_UNAUTHENTICATED",
-      "A bearer token is neither updated nor signed out: only the session of a cookie is.",
-    );
+    const problem = "A bearer token is neither updated nor signed out: only the session of a cookie is.";
+    throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", problem);
   }
   assertObject(fields, "`fields` of signIn()");
   const cookie = RequestReads.of(request).cookies(config);
@@ -150,10 +146,8 @@ function assertPassed(parameters: URLSearchParams, { query }: RequestContext): v
   const passed = new URLSearchParams(query);
   const refused = [...parameters.keys()].find((name) => !passed.has(name));
   if (refused === undefined) return;
-  throw invalid(
-    "signIn()",
-    `\`authorizationParams\` cannot have "${refused}": only the configuration decides about it.`,
-  );
+  const problem = `\`authorizationParams\` cannot have "${refused}": only the configuration decides about it.`;
+  throw invalid("signIn()", problem);
 }
 
 function failed(what: string, { error, redirect }: Answer): FastifyAuthError {
@@ -184,8 +178,8 @@ export async function sendUnreadableSession(
   const paths = pathsIn(request.server, auth);
   if (paths === undefined) return false;
   const place = { auth, mountPath: paths.mount, origin: requireOrigin(request, auth.config.origin) };
-  const page = { kind: "error", error: "SessionUnreadable", ...links } as const;
   const sent = reply as FastifyReply;
-  await sent.code(statusCode).send(await preparePage(sent, page, place));
+  const page = await preparePage(sent, { kind: "error", error: "SessionUnreadable", ...links }, place);
+  await sent.code(statusCode).send(page);
   return true;
 }

@@ -5,7 +5,7 @@
 import type { FastifyReply } from "fastify";
 import { parseCookie } from "cookie";
 import type { JWT } from "@auth/core/jwt";
-import { beginSignIn } from "../../actions/actions.ts";
+import { signIn } from "../../actions/actions.ts";
 import { type AuthInstance, authInstance } from "../../instance/auth_instance.ts";
 import { cookieSettings } from "../../config/cookies.ts";
 import type { NoticeCode } from "../../config/notices.ts";
@@ -117,10 +117,8 @@ async function startStepUp(
   const provider = providerOf(record?.provider, instance);
   if (provider === undefined) return showWays(stepUp, { request, config }, reply);
   const callbackUrl = returnPath(request, config);
-  await beginSignIn({ config, instance }, request as never, reply as FastifyReply, provider, {
-    authorizationParams: parametersOf(stepUp),
-    ...(callbackUrl !== undefined && { callbackUrl }),
-  });
+  const asked = { authorizationParams: parametersOf(stepUp), ...(callbackUrl !== undefined && { callbackUrl }) };
+  await signIn({ config, instance }, request as never, reply as FastifyReply, provider, asked, true);
   return true;
 }
 
