@@ -4,7 +4,7 @@ import type { Awaitable } from "@auth/core/types";
 import { FastifyAuthError } from "../errors.ts";
 import { withMethods } from "./bind.ts";
 
-/** The row of an account, with all of its columns. */
+/** The row of an account. */
 export interface ListedAccount {
   /** Id of the provider. */
   readonly provider: string;
@@ -37,16 +37,13 @@ export interface AccountListAdapter extends Adapter {
  *
  * @example
  * ```ts
- * import type { Adapter } from "@auth/core/adapters";
  * import { withAccountList } from "fastify-authjs/adapters";
  *
- * const adapter: Adapter = {}; // such as DrizzleAdapter(db)
- * const listing = withAccountList(adapter, async (userId) => {
+ * const adapter = withAccountList({}, async (userId) => { // instead of {}, such as DrizzleAdapter(db)
  *   // With Drizzle: return await db.select().from(accounts).where(eq(accounts.userId, userId));
  *   return [{ provider: "github", providerAccountId: "42", type: "oauth", userId }];
  * });
- * const [account] = await listing.listAccountsByUserId("1");
- * console.assert(account?.userId === "1");
+ * console.assert((await adapter.listAccountsByUserId("1"))[0]?.userId === "1");
  * ```
  */
 export function withAccountList<A extends Adapter>(
@@ -90,17 +87,15 @@ export type TokenAdapter = Adapter & AccountListAdapter & AccountUpdateAdapter;
  *
  * @example
  * ```ts
- * import type { Adapter } from "@auth/core/adapters";
  * import { withAccountUpdate } from "fastify-authjs/adapters";
  *
- * const adapter: Adapter = {}; // such as DrizzleAdapter(db)
- * const updating = withAccountUpdate(adapter, async ({ provider, providerAccountId, ...tokens }) => {
+ * const adapter = withAccountUpdate({}, async ({ provider, providerAccountId, ...tokens }) => {
  *   // With Drizzle: await db.update(accounts).set(tokens).where(and(
  *   //   eq(accounts.provider, provider), eq(accounts.providerAccountId, providerAccountId)));
  *   console.assert(provider === "google" && providerAccountId === "42" && tokens.expires_at === null);
  * });
  * const account = { provider: "google", providerAccountId: "42" };
- * await updating.updateAccount({ ...account, access_token: "a", refresh_token: "r", expires_at: null });
+ * await adapter.updateAccount({ ...account, access_token: "a", refresh_token: "r", expires_at: null });
  * ```
  */
 export function withAccountUpdate<A extends Adapter>(
@@ -136,16 +131,13 @@ export interface SessionListAdapter extends Adapter {
  *
  * @example
  * ```ts
- * import type { Adapter } from "@auth/core/adapters";
  * import { withSessionList } from "fastify-authjs/adapters";
  *
- * const adapter: Adapter = {}; // such as DrizzleAdapter(db)
- * const listing = withSessionList(adapter, async (userId) => {
+ * const adapter = withSessionList({}, async (userId) => { // instead of {}, such as DrizzleAdapter(db)
  *   // With Drizzle: return await db.select().from(sessions).where(eq(sessions.userId, userId));
  *   return [{ sessionToken: "token", userId, expires: new Date() }];
  * });
- * const [session] = await listing.listSessionsByUserId("1");
- * console.assert(session?.userId === "1");
+ * console.assert((await adapter.listSessionsByUserId("1"))[0]?.userId === "1");
  * ```
  */
 export function withSessionList<A extends Adapter>(
@@ -157,25 +149,25 @@ export function withSessionList<A extends Adapter>(
 
 /** The rows of a user's sessions that have not expired. */
 export async function liveRows(user: string, adapter: Adapter | undefined): Promise<ListedSession[]> {
+  const invalid = (problem: string) => new FastifyAuthError("FST_AUTHJS_ADAPTER_INVALID", `The adapter${problem}`);
   const { listSessionsByUserId: list } = adapter as Partial<SessionListAdapter>;
-  const rows: unknown = await list?.(user);
-  const problem = list === undefined
-    ? "The adapter has no listSessionsByUserId(), without which the sessions of a user are not found. Add it with " +
-      "`withSessionList(adapter, (userId) => …)`."
-    : !Array.isArray(rows) || !rows.every(isSession)
-    ? `${LIST} must return an array of rows with \`sessionToken\`, \`userId\` and \`expires\`.`
-    // A query that forgets its condition would show and end the sessions of all users.
-    : rows.some(({ userId }) => String(userId) !== user)
-    ? `${LIST} returned sessions of another user: its query must compare \`userId\`.`
-    : undefined;
-  if (problem !== undefined) throw new FastifyAuthError("FST_AUTHJS_ADAPTER_INVALID", problem);
+  if (list === undefined) {
+    throw invalid(
+      " has no listSessionsByUserId(), without which the sessions of a user are not found. Add it with " +
+        "`withSessionList(adapter, (userId) => …)`.",
+    );
+  }
+  const rows: (Partial<ListedSession> | null)[] = await list(user);
+  if (!Array.isArray(rows) || rows.some((row) => typeof row?.sessionToken !== "string" || row.userId == null)) {
+    throw invalid(
+      "'s listSessionsByUserId() must return an array of rows with `sessionToken`, `userId` and `expires`.",
+    );
+  }
+  // A query that forgets its condition would show and end the sessions of all users.
+  if (rows.some((row) => String(row!.userId) !== user)) {
+    throw invalid("'s listSessionsByUserId() returned sessions of another user: its query must compare `userId`.");
+  }
   return (rows as ListedSession[]).filter(({ expires }) => expires.valueOf() > Date.now());
-}
-
-const LIST = "The adapter's listSessionsByUserId()";
-
-function isSession(row: Partial<ListedSession> | null | undefined): boolean {
-  return typeof row?.sessionToken === "string" && (row.userId ?? undefined) !== undefined;
 }
 
 /** An adapter that names and deletes passkeys, which no adapter of Auth.js does by itself. Both are optional. */
@@ -188,14 +180,9 @@ export interface PasskeyAdapter extends Adapter {
   deleteAuthenticator?(credentialID: string): Awaitable<unknown>;
 }
 
-/**
- * The passkeys that a user can sign in with, each with its provider and the name that the database may have. One whose
- * account is unlinked is none, though its row may stay.
- *
- * @param providers The ids of the providers for passkeys.
- */
+/** The passkeys that a user can sign in with. One whose account is unlinked is none, though its row may stay. */
 export async function findPasskeys(adapter: Adapter, userId: string, providers: readonly string[]) {
-  const rows: (AdapterAuthenticator & { name?: string | null })[] = await adapter.listAuthenticatorsByUserId!(
+  const rows: readonly (AdapterAuthenticator & { name?: string | null })[] = await adapter.listAuthenticatorsByUserId!(
     userId,
   );
   const found = await Promise.all(rows.map(async (row) => {

@@ -29,18 +29,16 @@ export const MISSING_METHODS: Adapter = Object.fromEntries(ADAPTER_METHODS.map((
 
 type Method = (...args: unknown[]) => unknown;
 
-interface AdapterOptions {
-  /** Milliseconds for each call; 0 for no limit. */
-  readonly timeout?: number | undefined;
-  /** Called once for each mistake in the adapter's results, with what to change. */
-  readonly warn?: (message: string) => void;
-}
-
 /**
  * A plain object with the adapter's methods, which throw an {@linkcode AdapterFailure} if they fail or take
  * too long. Core sees own properties only, so it would find no methods on an instance of a class.
+ *
+ * @param options `timeout` in milliseconds, 0 for no limit; `warn` is called once for each mistake in the results.
  */
-export function bindAdapter(adapter: Adapter, options: AdapterOptions = {}): Adapter {
+export function bindAdapter(
+  adapter: Adapter,
+  options: { readonly timeout?: number | undefined; readonly warn?: (message: string) => void } = {},
+): Adapter {
   const { timeout = DEFAULT_ADAPTER_TIMEOUT, warn: tell = () => {} } = options;
   const said = new Set<string>();
   const warn = (topic: string, message: string) => {
@@ -48,7 +46,7 @@ export function bindAdapter(adapter: Adapter, options: AdapterOptions = {}): Ada
     said.add(topic);
   };
   const bound: Record<string, Method> = {};
-  for (const [name, method] of methodsOf(adapter)) {
+  for (const [name, method] of Object.entries(methodsOf(adapter))) {
     bound[name] = async (...given) => {
       const args = WRITES_SESSION.test(name) ? given.map(inWholeSeconds) : given;
       const call = () => {
@@ -72,11 +70,7 @@ const ENDINGS = /^(?:deleteSession|deleteUser|unlinkAccount|updateSession)$/;
 
 const WRITES_SESSION = /^(?:create|update)Session$/;
 
-async function callMethod(
-  call: AdapterCall,
-  method: Method,
-  bound: Record<string, Method>,
-): Promise<unknown> {
+async function callMethod(call: AdapterCall, method: Method, bound: Record<string, Method>): Promise<unknown> {
   const { name, args } = call;
   try {
     const result = await method(...args);
@@ -116,12 +110,13 @@ function inWholeSeconds(session: unknown): unknown {
 }
 
 /** Its methods, its own and those of its class, bound to it. */
-function methodsOf(adapter: Adapter): [string, Method][] {
-  const source = adapter as unknown as Record<string, unknown>;
-  return [...new Set([...Object.keys(adapter), ...ADAPTER_METHODS])].flatMap((name): [string, Method][] => {
-    const method = source[name];
-    return typeof method === "function" ? [[name, method.bind(adapter)]] : [];
-  });
+function methodsOf(adapter: Adapter): Record<string, Method> {
+  const methods: Record<string, Method> = {};
+  for (const name of [...Object.keys(adapter), ...ADAPTER_METHODS]) {
+    const method = (adapter as Record<string, unknown>)[name];
+    if (typeof method === "function") methods[name] = method.bind(adapter);
+  }
+  return methods;
 }
 
 /** A copy of an adapter with further methods. Those of a class are bound: a copy would not have them. */
@@ -129,7 +124,7 @@ export function withMethods<A extends Adapter, Methods extends object>(
   adapter: A,
   added: Methods,
 ): A & Methods {
-  return { ...adapter, ...Object.fromEntries(methodsOf(adapter)), ...added };
+  return { ...adapter, ...methodsOf(adapter), ...added };
 }
 
 /** A function for each method that is to do more: it is given the method, and makes the one in its place. */

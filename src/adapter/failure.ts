@@ -15,14 +15,13 @@ export class AdapterFailure extends FastifyAuthError {
   /** After a timeout: the result of the call, which goes on. */
   readonly late: Promise<unknown> | undefined;
 
-  /** @param details What the adapter threw; or the timeout in milliseconds, and the call that goes on. */
   constructor(
     method: string,
     readonly kind: FailureKind,
     { cause, timeout, late }: { cause?: Error; timeout?: number; late?: Promise<unknown> },
   ) {
     const message = timeout === undefined
-      ? LOG_MESSAGES[kind](method, rootMessage(cause))
+      ? logMessage(kind, method, rootMessage(cause))
       : `The adapter's ${method}() took over ${timeout} ms.`;
     super("FST_AUTHJS_UNAVAILABLE", message, { cause });
     this.late = late;
@@ -33,31 +32,28 @@ export function isUnanswered(error: unknown): boolean {
   return error instanceof AdapterFailure && error.kind === "unanswered";
 }
 
-const LOG_MESSAGES: Record<FailureKind, (method: string, why: string | undefined) => string> = {
-  unanswered: (method, why) => `The database did not answer the adapter's ${method}()${because(why)}`,
-  conflict: (method, why) =>
-    `The database refused the adapter's ${method}(), since there is a row with the same unique key` +
-    `${because(why)} If two requests wrote it at the same time, such as first sign-ins of one user in two ` +
-    "processes without a `store`, the second one succeeds when it is repeated. If it fails each time, " +
-    "another column is unique, or the database takes texts for equal that the adapter's look-ups tell " +
-    "apart, such as by their case.",
-  refused: (method, why) =>
-    `The database refused the adapter's ${method}()${because(why)} ` +
-    (NO_TABLE.some((pattern) => pattern.test(why ?? ""))
-      ? "Create the tables of the adapter: run its migration on the database that this process uses."
-      : "Compare its tables, columns and permissions with those that the adapter documents."),
-  failed: (method, why) => `The adapter's ${method}() failed${because(why)}`,
-};
+function logMessage(kind: FailureKind, method: string, why: string | undefined): string {
+  const because = why === undefined ? "." : `: ${why.replace(/[.\s]+$/, "")}.`;
+  if (kind === "unanswered") return `The database did not answer the adapter's ${method}()${because}`;
+  if (kind === "failed") return `The adapter's ${method}() failed${because}`;
+  if (kind === "conflict") {
+    return `The database refused the adapter's ${method}(), since there is a row with the same unique key` +
+      `${because} If two requests wrote it at the same time, such as first sign-ins of one user in two ` +
+      "processes without a `store`, the second one succeeds when it is repeated. If it fails each time, " +
+      "another column is unique, or the database takes texts for equal that the adapter's look-ups tell " +
+      "apart, such as by their case.";
+  }
+  const advice = NO_TABLE.some((pattern) => pattern.test(why ?? ""))
+    ? "Create the tables of the adapter: run its migration on the database that this process uses."
+    : "Compare its tables, columns and permissions with those that the adapter documents.";
+  return `The database refused the adapter's ${method}()${because} ${advice}`;
+}
 
 /** A table or column that is not there, as SQLite, PostgreSQL, MySQL, SQL Server, Prisma and MongoDB say it. */
 const NO_TABLE = [
   /no such (?:table|column|collection)|invalid (?:object|column) name|unknown column/i,
   /(?:relation|table|column|collection)\b.* (?:does not|doesn't) exist/i,
 ];
-
-function because(why: string | undefined): string {
-  return why === undefined ? "." : `: ${why.replace(/[.\s]+$/, "")}.`;
-}
 
 /** The error for the client; the details are in the log only. */
 export function unavailableError(failure: unknown): FastifyAuthError {
@@ -85,8 +81,8 @@ const CLIENT_MESSAGES: Record<FailureKind, string> = {
 
 export function failureKind(error: unknown): FailureKind {
   // The innermost error is the driver's, which says more than the ORM's around it.
-  for (const details of [...errorChain(error)].map(detailsOf).reverse()) {
-    const found = KINDS.find(([, patterns]) => matches(details, patterns));
+  for (const each of [...errorChain(error)].reverse()) {
+    const found = KINDS.find(([, patterns]) => matches(each as Record<string, unknown>, patterns));
     if (found !== undefined) return found[0];
   }
   return "failed";
@@ -94,33 +90,22 @@ export function failureKind(error: unknown): FailureKind {
 
 /** What Prisma, PostgREST, MikroORM's adapter, Kysely, TypeORM and Sequelize say of a row that does not exist. */
 export function isMissingRow(error: unknown): boolean {
-  return [...errorChain(error)].some((each) => matches(detailsOf(each), MISSING_ROW));
+  return [...errorChain(error)].some((each) => matches(each as Record<string, unknown>, MISSING_ROW));
 }
 
-/** Codes of all kinds, with the HTTP status as "HTTP 503"; codes and labels of MongoDB alone; the name; the message. */
-type Details = Readonly<Record<"code" | "mongo" | "name" | "message", readonly string[]>>;
+/** Of codes of all kinds, with the HTTP status as "HTTP 503"; of codes and labels of MongoDB alone. */
+type Patterns = Partial<Record<"code" | "mongo" | "name" | "message", readonly RegExp[]>>;
 
-type Patterns = Partial<Record<keyof Details, readonly RegExp[]>>;
-
-function detailsOf(error: object): Details {
-  const given = error as Record<string, unknown>;
-  const { name, message, errorLabels, $metadata, status, statusCode } = given;
-  const { code, extendedCode, sqlState, errorCode, errno, number } = given;
+function matches(error: Record<string, unknown>, { code = [], mongo = [], name = [], message = [] }: Patterns) {
+  const { extendedCode, sqlState, errorCode, errno, number, errorLabels, $metadata, status, statusCode } = error;
   const { httpStatusCode } = ($metadata ?? {}) as { httpStatusCode?: unknown };
-  const codes = [code, extendedCode, sqlState, errorCode, errno, number, ...[errorLabels].flat()]
+  const codes = [error.code, extendedCode, sqlState, errorCode, errno, number, ...[errorLabels].flat()]
     .filter((each) => typeof each === "string" || typeof each === "number").map(String);
-  return {
-    code: [...codes, `HTTP ${httpStatusCode ?? status ?? statusCode}`],
-    mongo: /^Mongo/.test(String(name)) ? codes : [],
-    name: [String(name ?? "")],
-    message: [String(message ?? "")],
-  };
-}
-
-function matches(details: Details, patterns: Patterns): boolean {
-  return (Object.keys(patterns) as (keyof Details)[]).some((part) =>
-    patterns[part]!.some((pattern) => details[part].some((text) => pattern.test(text)))
-  );
+  const ofCodes = /^Mongo/.test(String(error.name)) ? [...code, ...mongo] : code;
+  return ofCodes.some((pattern) => codes.some((each) => pattern.test(each))) ||
+    code.some((pattern) => pattern.test(`HTTP ${httpStatusCode ?? status ?? statusCode}`)) ||
+    name.some((pattern) => pattern.test(String(error.name ?? ""))) ||
+    message.some((pattern) => pattern.test(String(error.message ?? "")));
 }
 
 const MISSING_ROW: Patterns = {

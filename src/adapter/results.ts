@@ -1,5 +1,4 @@
 /** Checks an adapter's results, with which core goes on as they are, and makes Dates of their points in time. */
-import type { VerificationToken } from "@auth/core/adapters";
 import { lazyPattern } from "../utils/later.ts";
 import { toDate } from "./dates.ts";
 
@@ -13,33 +12,34 @@ export interface AdapterCall {
 type Row = Record<string, unknown>;
 
 /** Methods whose result core takes an id from: without it the session would be of no user. */
-const WRITTEN_KEYS: Row = { createSession: "sessionToken", createUser: "id", updateUser: "id" };
+const WRITTEN_KEYS: Readonly<Record<string, string>> = {
+  createSession: "sessionToken",
+  createUser: "id",
+  updateUser: "id",
+};
 
 const READERS: Readonly<Record<string, (result: Row, call: AdapterCall) => unknown>> = {
   createUser: withVerifiedDate,
   getUser: withVerifiedDate,
   getUserByAccount: withVerifiedDate,
   updateUser: withVerifiedDate,
-  getUserByEmail(user, call) {
-    requireAddress(user, call.args[0]);
-    return withVerifiedDate(user, call);
-  },
+  getUserByEmail: (user, call) => withVerifiedDate(requireAddress(user, call.args[0]), call),
   createSession: withAskedExpiry,
   updateSession: withAskedExpiry,
   getSessionAndUser: sessionAndUser,
   listSessionsByUserId: (rows, call) =>
     Array.isArray(rows) ? rows.map((row) => isRow(row) ? withExpiry(row, call) : row) : rows,
   useVerificationToken: (link, call) =>
-    isSameLink(link, call.args[0] as Link) ? withExpiry(link, call, "the sign-in link") : null,
+    isSameLink(link, call.args[0] as Row) ? withExpiry(link, call, "the sign-in link") : null,
 };
 
 /**
- * The result, with Dates in it; the same object if nothing is to be changed. If a value is no date, a session
- * or a sign-in link counts as expired, and an address as not verified.
+ * The result, with Dates in it. If a value is no date, a session or a sign-in link counts as expired, and an address as
+ * not verified.
  */
 export function readResult(call: AdapterCall, result: unknown): unknown {
-  const key = WRITTEN_KEYS[call.name] as string | undefined;
-  if (key !== undefined && ((isRow(result) ? result[key] : undefined) ?? undefined) === undefined) {
+  const key = WRITTEN_KEYS[call.name];
+  if (key !== undefined && (isRow(result) ? result[key] : undefined) == undefined) {
     throw new Error(`its result has no \`${key}\`: have it return the row as it is stored`);
   }
   const read = READERS[call.name];
@@ -63,15 +63,13 @@ function sessionAndUser(result: Row, call: AdapterCall): Row | null {
   return null;
 }
 
-type Link = Partial<VerificationToken>;
-
 /**
  * Whether a sign-in link is the one that was looked for: a key-value store that cuts keys at a character may
  * return another one. Some adapters leave columns out, and some links have no address: what is missing matches.
  */
-function isSameLink(row: Link, asked: Link): boolean {
-  return (["token", "identifier"] as const).every((name) =>
-    row[name] === undefined || asked[name] === undefined || row[name] === asked[name]
+function isSameLink(row: Row, asked: Row): boolean {
+  return ["token", "identifier"].every((name) =>
+    row[name] === asked[name] || [row[name], asked[name]].includes(undefined)
   );
 }
 
@@ -79,9 +77,10 @@ function isSameLink(row: Link, asked: Link): boolean {
  * The address must be the one that was looked for. With a collation that ignores accents it may be another
  * one: then the owner of a similar address could sign in as this user.
  */
-function requireAddress({ email }: Row, address: unknown): void {
+function requireAddress(user: Row, address: unknown): Row {
+  const { email } = user;
   const fold = (text: string) => text.normalize("NFKC").toLowerCase().trim();
-  if (typeof email !== "string" || fold(email) === fold(String(address))) return;
+  if (typeof email !== "string" || fold(email) === fold(String(address))) return user;
   // Not null: core would create a user, and in a key-value store overwrite the other user's key.
   throw new Error("The adapter's getUserByEmail() answered with a user of another e-mail address.");
 }

@@ -23,13 +23,6 @@ const POLL_INTERVAL_MS = 40;
 
 type Lock = Pick<Store, "lock" | "unlock">;
 
-interface TurnOptions {
-  readonly memory: Lock;
-  readonly store: Lock | undefined;
-  /** Milliseconds that a call of the adapter may take, and a turn is waited for; 0 for no limit. */
-  readonly timeout: number;
-}
-
 export class SignInTurns {
   readonly adapter: Adapter;
   /** Whether no other first sign-in is under way that was waited for in vain. */
@@ -39,7 +32,11 @@ export class SignInTurns {
   /** By the name of what keeps others waiting: the locks that are held for it. */
   readonly #held = new Map<string, Lock[]>();
 
-  constructor(adapter: Adapter, private readonly options: TurnOptions) {
+  /** @param options `timeout` is how long a call of the adapter may take, in milliseconds; 0 for no limit. */
+  constructor(
+    adapter: Adapter,
+    private readonly options: { readonly memory: Lock; readonly store: Lock | undefined; readonly timeout: number },
+  ) {
     this.#limit = options.timeout || LONGEST_WAIT_MS;
     this.adapter = wrapMethods<Adapter>(adapter, {
       useVerificationToken: (use) => (link) =>
@@ -61,10 +58,11 @@ export class SignInTurns {
   async #useLink<T>(name: string, use: () => Promise<T>): Promise<T> {
     const { memory, store } = this.options;
     try {
-      const isOurs = await this.#enter(memory, name) &&
-        (store === undefined || await this.#enter(store, name));
-      if (isOurs) return await use();
-      throw new AdapterFailure("useVerificationToken", "unanswered", { timeout: this.#limit });
+      for (const lock of store === undefined ? [memory] : [memory, store]) {
+        if (await this.#enter(lock, name)) continue;
+        throw new AdapterFailure("useVerificationToken", "unanswered", { timeout: this.#limit });
+      }
+      return await use();
     } finally {
       await this.#leave(name);
     }
@@ -136,37 +134,38 @@ export type AccountId = Pick<AdapterAccount, "provider" | "providerAccountId">;
 /** How long a record is kept, in milliseconds. */
 const RECORD_LIFE_MS = 60 * 60_000;
 
-/** Where the text of a key is kept, and how it is sealed there. */
-type PlaceOf = (key: string) => {
-  readonly name: string;
-  seal(text: string): string;
-  open(value: string | null | undefined): string | undefined;
-};
-
 /**
  * Users of first sign-ins that are under way. The process or the database may end between the write of a user and that
  * of its account. So each sign-in records which user it has created for which account, under both, and the next one
  * with that account goes on with that user.
  */
 export class UnfinishedUsers {
-  constructor(private readonly store: Pick<Store, "get" | "set">, private readonly placeOf: PlaceOf) {}
+  /** @param placeOf Where the text of a key is kept, and how it is sealed there. */
+  constructor(
+    private readonly store: Pick<Store, "get" | "set">,
+    private readonly placeOf: (key: string) => {
+      readonly name: string;
+      seal(text: string): string;
+      open(value: string | null | undefined): string | undefined;
+    },
+  ) {}
 
   async add(account: AccountId, userId: string): Promise<void> {
-    const key = keyOfAccount(account);
+    const key = keyOf("account", account.provider, account.providerAccountId);
     await this.#set(key, userId);
-    await this.#set(keyOfUser(userId), key);
+    await this.#set(keyOf("user", userId), key);
   }
 
   /** The id of the user that was created for an account, and has none yet as far as is recorded. */
   async find(account: AccountId): Promise<string | undefined> {
-    const key = keyOfAccount(account);
+    const key = keyOf("account", account.provider, account.providerAccountId);
     const userId = await this.#get(key);
-    return userId !== undefined && await this.#get(keyOfUser(userId)) === key ? userId : undefined;
+    return userId !== undefined && await this.#get(keyOf("user", userId)) === key ? userId : undefined;
   }
 
   /** The user is finished: an account was linked to it, or it was deleted. */
   async delete(userId: string): Promise<void> {
-    await this.#set(keyOfUser(userId), "", 1);
+    await this.#set(keyOf("user", userId), "", 1);
   }
 
   async #get(key: string): Promise<string | undefined> {
@@ -180,10 +179,6 @@ export class UnfinishedUsers {
   }
 }
 
-function keyOfAccount({ provider, providerAccountId }: AccountId): string {
-  return JSON.stringify(["account", provider, providerAccountId]);
-}
-
-function keyOfUser(userId: string): string {
-  return JSON.stringify(["user", userId]);
+function keyOf(...parts: string[]): string {
+  return JSON.stringify(parts);
 }

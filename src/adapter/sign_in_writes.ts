@@ -27,10 +27,6 @@ const FINISH_OR_DELETE =
   "its `store`. Otherwise delete the user from the database: until then no other sign-in with its address " +
   "succeeds.";
 
-class UnfinishedUserFound extends Error {
-  override readonly name = "UnfinishedUserFound";
-}
-
 export class SignInWrites {
   /** The adapter for core: it records each write, and undoes one that completes after its timeout. */
   readonly adapter: Adapter;
@@ -59,12 +55,10 @@ export class SignInWrites {
             await this.#record(late);
             await this.#removeUser(late);
           });
-        } catch (error) {
-          // The call may have created the user nevertheless, with the requested id.
-          await this.#record(user);
-          throw error;
+        } finally {
+          // A call that failed may have created the user nevertheless, with the requested id.
+          await this.#record(this.#user ?? user);
         }
-        await this.#record(this.#user);
         return this.#user;
       },
       getUserByAccount: (get) => async (account) => {
@@ -154,7 +148,7 @@ export class SignInWrites {
       "e-mail address, and is not linked to that account. If that user has no account at all, its first sign-in " +
       "was broken off: its process ended, or the database failed between two writes. Then delete the user from " +
       "the database.";
-    this.options.report(new UnfinishedUserFound(message));
+    this.options.report(Object.assign(new Error(message), { name: "UnfinishedUserFound" }));
   }
 
   /** Removes a user that this sign-in created, unless it can sign in. Never rejects. */
@@ -251,18 +245,12 @@ export class SignInWrites {
   }
 
   /** Stores a used sign-in link again. Some adapters return the row without all of its columns. */
-  async #restore(
-    row: VerificationToken | null,
-    params: { identifier: string; token: string },
-  ): Promise<void> {
+  async #restore(row: VerificationToken | null, params: { identifier: string; token: string }): Promise<void> {
     if (row === null || row.expires.valueOf() <= Date.now()) return;
-    const { identifier = params.identifier, expires } = row;
+    const link = { ...params, identifier: row.identifier ?? params.identifier, expires: row.expires };
     const problem =
       "A sign-in link was used up by a sign-in that the database broke off: another one has to be mailed.";
-    await this.#reportFailure(
-      problem,
-      () => this.inner.createVerificationToken?.({ ...params, identifier, expires }),
-    );
+    await this.#reportFailure(problem, () => this.inner.createVerificationToken?.(link));
   }
 
   async #reportFailure(problem: string, run: () => unknown): Promise<void> {
