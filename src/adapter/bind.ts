@@ -29,12 +29,7 @@ export const MISSING_METHODS: Adapter = Object.fromEntries(ADAPTER_METHODS.map((
 
 type Method = (...args: unknown[]) => unknown;
 
-/**
- * A plain object with the adapter's methods, which throw an {@linkcode AdapterFailure} if they fail or take
- * too long. Core sees own properties only, so it would find no methods on an instance of a class.
- *
- * @param options `timeout` in milliseconds, 0 for no limit; `warn` is called once for each mistake in the results.
- */
+/** Its methods, on a plain object, since core sees own properties only. They throw an {@linkcode AdapterFailure}. */
 export function bindAdapter(
   adapter: Adapter,
   options: { readonly timeout?: number | undefined; readonly warn?: (message: string) => void } = {},

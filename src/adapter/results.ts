@@ -33,10 +33,7 @@ const READERS: Readonly<Record<string, (result: Row, call: AdapterCall) => unkno
     isSameLink(link, call.args[0] as Row) ? withExpiry(link, call, "the sign-in link") : null,
 };
 
-/**
- * The result, with Dates in it. If a value is no date, a session or a sign-in link counts as expired, and an address as
- * not verified.
- */
+/** Without a date a session or a sign-in link counts as expired, and an address as not verified. */
 export function readResult(call: AdapterCall, result: unknown): unknown {
   const key = WRITTEN_KEYS[call.name];
   if (key !== undefined && (isRow(result) ? result[key] : undefined) == undefined) {
@@ -73,10 +70,7 @@ function isSameLink(row: Row, asked: Row): boolean {
   );
 }
 
-/**
- * The address must be the one that was looked for. With a collation that ignores accents it may be another
- * one: then the owner of a similar address could sign in as this user.
- */
+/** If a collation ignores accents, the owner of a similar address could sign in as this user. */
 function requireAddress(user: Row, address: unknown): Row {
   const { email } = user;
   const fold = (text: string) => text.normalize("NFKC").toLowerCase().trim();

@@ -110,10 +110,7 @@ function nameOf(...parts: (string | undefined)[]): string {
   return hash("sha256", JSON.stringify(parts), "base64url");
 }
 
-/**
- * What sign-ins under way keep in this process. Unlike `memoryStore()`, it drops the oldest values, and a lock lasts
- * as long as the sign-in.
- */
+/** Unlike `memoryStore()` it drops the oldest values, and a lock lasts as long as the sign-in. */
 export function signInMemory(): Pick<Store, "get" | "set" | "lock" | "unlock"> {
   const values = new LRUCache<string, string>({ max: 2000, ttlResolution: 0 });
   const owners = new Map<string, string>();

@@ -8,10 +8,7 @@ const ENDPOINTS = ["authorization_endpoint", "token_endpoint", "userinfo_endpoin
 
 const REDIRECTS = [301, 302, 303, 307, 308];
 
-/**
- * Where a redirect of a document leads within its origin: some servers add a slash to each path. Only these
- * are followed, since another server could say anything of this one.
- */
+/** Where a redirect within the origin leads: another server could say anything of this one. */
 export function discoveryRedirect({ status, headers }: Pick<Response, "status" | "headers">, url: URL) {
   const location = headers.get("location");
   if (!REDIRECTS.includes(status) || location === null || !URL.canParse(location, url)) return undefined;
@@ -23,12 +20,7 @@ export function isDiscoveryUrl(url: URL): boolean {
   return url.pathname.endsWith(WELL_KNOWN);
 }
 
-/**
- * Checks a document before the cache keeps it.
- *
- * @param url Where the document of its issuer would be, which may not be where it is (`from`).
- * @param issuer The configured one.
- */
+/** @param url Where the document of its issuer would be, which may not be where it is (`from`). */
 export function checkedDocument(
   text: string,
   url: URL,

@@ -1,7 +1,4 @@
-/**
- * E-mail providers for core: with corrected settings, and with errors that tell a mistyped address from a
- * mail service that is down.
- */
+/** E-mail providers for core, with corrected settings, and errors that tell a wrong address from a failed service. */
 import { EmailSignInError } from "@auth/core/errors";
 import type { EmailConfig, Provider } from "@auth/core/providers";
 import { factoryIdOf, variableOf } from "./settings.ts";
@@ -24,11 +21,7 @@ class EmailNotSent extends EmailSignInError {
   static override readonly type = "EmailNotSent";
 }
 
-/**
- * Corrects the settings and wraps the functions of an e-mail provider; any other provider stays as it is.
- *
- * @throws {FastifyAuthError} `FST_AUTHJS_PROVIDER_INVALID` for a setting with which no link works.
- */
+/** Corrects the settings and wraps the functions of an e-mail provider; any other provider stays as it is. */
 export function prepareEmailProvider(provider: Provider, env: Environment): Provider {
   const given = provider as EmailConfig;
   if (given.type !== "email") return provider;
@@ -62,8 +55,8 @@ function wrapGenerator(provider: EmailConfig): () => Promise<string> {
     if (token === undefined || (typeof token === "string" && token !== "")) return token as string;
     const returned = token === "" ? "an empty text" : `a value of the type ${typeof token}`;
     throw new TypeError(
-      `generateVerificationToken() of the provider "${provider.id}" returned ${returned}, so the link would not work, ` +
-        "and no mail was sent: return a text that cannot be guessed, or a promise of one.",
+      `generateVerificationToken() of the provider "${provider.id}" returned ${returned}, so the link would not ` +
+        "work, and no mail was sent: return a text that cannot be guessed, or a promise of one.",
     );
   };
 }
@@ -128,10 +121,7 @@ function wrapSender(provider: EmailConfig): EmailConfig["sendVerificationRequest
 /** RFC 5321 section 4.5.3.1. */
 const MAXIMUM_LENGTH = 254;
 
-/**
- * Characters as they are typed, with spaces and marks that normalizing joins with their letters. To sort the
- * marks of a letter takes the square of their number.
- */
+/** Characters as they are typed: to sort the marks of a letter takes the square of their number. */
 const LONGEST_TYPED = 1_000;
 
 /** Characters of an unquoted local part (RFC 5322 section 3.2.3, RFC 6531 section 3.3). */

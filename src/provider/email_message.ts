@@ -1,8 +1,4 @@
-/**
- * The mails of core's e-mail providers, with texts of our own. Core's are in English, and name only the host.
- *
- * A function of the application that sends its own mails stays as it is.
- */
+/** The mails of core's e-mail providers, with texts of our own: core's are in English, and name only the host. */
 import type { EmailConfig, Provider } from "@auth/core/providers";
 import { randomInt } from "node:crypto";
 import type { Languages } from "../pages/language.ts";

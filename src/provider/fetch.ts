@@ -1,4 +1,4 @@
-/** The `fetch` for requests to a provider: limited, with a cache for discovery documents, and errors that core names. */
+/** The `fetch` for requests to a provider: limited, with a cache for discovery documents, and errors core can name. */
 import { LRUCache } from "lru-cache";
 import { Buffer } from "node:buffer";
 import { BufferedResponse, checkAnswer, tokenAnswer } from "./answers.ts";
@@ -36,10 +36,7 @@ interface ConfiguredProvider {
   readonly conforms?: boolean;
 }
 
-/**
- * `fetch`, or a function that replaces it. Not `typeof fetch`: if an application loads the types of Node,
- * that has overloads with options of another, empty type on Deno 2.8.
- */
+/** Not `typeof fetch`: with the types of Node that has overloads with an empty type of options on Deno 2.8. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
 /** @param inner Sends the requests: the provider's `customFetch` or the global `fetch`. */
@@ -75,7 +72,7 @@ export function limitedFetch(
     const response = providerRequests.isObserved
       ? await observed(provider, url, method, init ?? {}, exchanged)
       : await exchanged();
-    // Core's requests have it. An application that uses `provider[customFetch]` reads errors itself.
+    // Core's are "manual". An application that uses `provider[customFetch]` reads errors itself.
     if (init?.redirect !== "manual") return response;
     const target = isFirst && method === "GET" && isMetadata(url) ? discoveryRedirect(response, url) : undefined;
     if (target !== undefined) return await send(target.href, init, target, false);

@@ -3,14 +3,8 @@ import { compactVerify, decodeProtectedHeader, errors } from "jose";
 import { FastifyAuthError, invalidProvider } from "../errors.ts";
 import { jwtPayload, parseJsonObject } from "../utils/decode.ts";
 import { BufferedResponse } from "./answers.ts";
-import {
-  type OpenIdClient,
-  PUBLIC_KEY_ALGORITHMS,
-  type PublishedKeys,
-  publishedKeys,
-  SECRET_ALGORITHMS,
-  secretKey,
-} from "./openid_client.ts";
+import { type OpenIdClient, publishedKeys, secretKey } from "./openid_client.ts";
+import { PUBLIC_KEY_ALGORITHMS, SECRET_ALGORITHMS } from "./openid_client.ts";
 import { ProviderUnavailable, toLogText } from "./provider_error.ts";
 import type { SigningKeys } from "./signing_keys.ts";
 
@@ -42,16 +36,9 @@ export async function verifiedResponse(
   return new BufferedResponse(text, { status, statusText, headers });
 }
 
-async function verify(
-  token: string,
-  client: OpenIdClient,
-  keys: SigningKeys,
-  required: boolean,
-): Promise<void> {
+async function verify(token: string, client: OpenIdClient, keys: SigningKeys, required: boolean): Promise<void> {
   const secret = secretKey(client);
-  if (secret !== undefined) {
-    return void await compactVerify(token, secret.key, { algorithms: secret.algorithms });
-  }
+  if (secret !== undefined) return void await compactVerify(token, secret.key, { algorithms: secret.algorithms });
   const { url, algorithms = [] } = await findKeys(token, client, required) ?? {};
   if ((url === undefined || url === null) && !required) return;
   if (typeof url !== "string" || !URL.canParse(url)) {
@@ -71,11 +58,7 @@ async function verify(
 }
 
 /** @returns `undefined` if there is no discovery document, and none is required. */
-async function findKeys(
-  token: string,
-  client: OpenIdClient,
-  required: boolean,
-): Promise<PublishedKeys | undefined> {
+async function findKeys(token: string, client: OpenIdClient, required: boolean) {
   const { id, jwks_endpoint } = client;
   const issuer = tenantIssuer(client.issuer, token);
   if (!required && typeof jwks_endpoint !== "string" && !URL.canParse(issuer)) return undefined;
@@ -105,10 +88,7 @@ function noKeys(id: string, why: string, cause?: Error): FastifyAuthError {
 const MANY_TENANTS =
   /^(https:\/\/login\.(?:partner\.)?microsoftonline\.[a-z]+\/)(?:common|organizations|consumers)(?=\/)/;
 
-/**
- * The issuer that core expects: for an issuer of many tenants that of the tenant which the token names. The
- * keys of all tenants would accept a token for one that is signed with the key of another.
- */
+/** For an issuer of many tenants that of the token's: the keys of all tenants would accept one of another tenant. */
 function tenantIssuer(issuer: string, token: string): string {
   if (!MANY_TENANTS.test(issuer)) return issuer;
   const { tid } = jwtPayload(token) ?? {};

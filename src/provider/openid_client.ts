@@ -54,36 +54,24 @@ export const SECRET_ALGORITHMS: readonly string[] = ["HS256", "HS384", "HS512"];
 /** The default for a client that is registered without one (OpenID Connect Registration 1.0, section 2). */
 const DEFAULT = "RS256";
 
-export interface PublishedKeys {
-  readonly issuer: string;
-  readonly url: unknown;
-  /**
-   * What ID and logout tokens may be signed with: the algorithm that the client is registered for; else the default,
-   * unless the provider says that it has only others.
-   */
-  readonly algorithms: string[];
-}
-
-/** Finds out where the keys are: at `jwks_endpoint`, else where the provider's metadata say. */
-export async function publishedKeys(client: OpenIdClient): Promise<PublishedKeys> {
+/** Where the keys are, and what ID and logout tokens may be signed with: as registered, else RS256 if it is used. */
+export async function publishedKeys(client: OpenIdClient) {
   const { issuer, jwks_endpoint } = client;
-  const metadata = typeof jwks_endpoint === "string"
+  const metadata: oauth.AuthorizationServer = typeof jwks_endpoint === "string"
     ? { issuer, jwks_uri: jwks_endpoint }
     : await openIdMetadata(client);
-  const { id_token_signing_alg_values_supported: supported } = metadata as oauth.AuthorizationServer;
+  const { id_token_signing_alg_values_supported: supported } = metadata;
   const listed: readonly string[] = Array.isArray(supported) ? supported : [DEFAULT];
   const { id_token_signed_response_alg: registered } = client.client ?? {};
   const used = registered !== undefined ? [registered] : listed.includes(DEFAULT) ? [DEFAULT] : listed;
   const algorithms = PUBLIC_KEY_ALGORITHMS.filter((algorithm) => used.includes(algorithm));
-  return { issuer: metadata.issuer, url: metadata.jwks_uri, algorithms };
+  return { issuer: metadata.issuer, url: metadata.jwks_uri as unknown, algorithms };
 }
 
 /** The key of a client that is registered for tokens which are signed with its secret. */
 export function secretKey({ client, clientSecret }: OpenIdClient) {
   const { id_token_signed_response_alg: registered = "" } = client ?? {};
   if (!SECRET_ALGORITHMS.includes(registered)) return undefined;
-  if (!clientSecret) {
-    throw new TypeError(`it is signed with the \`clientSecret\` (${registered}), which is not set`);
-  }
+  if (!clientSecret) throw new TypeError(`it is signed with the \`clientSecret\` (${registered}), which is not set`);
   return { key: new TextEncoder().encode(clientSecret), algorithms: [registered] };
 }

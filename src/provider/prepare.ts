@@ -9,6 +9,7 @@ import { toOpenIdClient } from "./openid_client.ts";
 import { waitForProvider } from "./provider_error.ts";
 import { applyOptions, factoryIdOf, type Settings } from "./settings.ts";
 import type { SigningKeys } from "./signing_keys.ts";
+import type { TokenEndpointHandler } from "./types.ts";
 import { completeFromUserinfo } from "./userinfo.ts";
 import { prepareWebAuthnProvider } from "./webauthn/provider.ts";
 import { applyWorkarounds, withoutRepeatedPath } from "./workarounds.ts";
@@ -19,19 +20,12 @@ export const DEFAULT_PROVIDER_TIMEOUT = 10_000;
 export interface PrepareOptions extends ProviderLimits {
   readonly env: Environment;
   readonly mail: MailSettings;
-  /** How ID tokens are verified; `undefined` if they are not (`verifyIdTokens`). */
-  readonly idTokens: IdTokenVerification | undefined;
-}
-
-export interface IdTokenVerification {
-  readonly keys: () => Promise<SigningKeys>;
-  /** Whether a provider that publishes no keys is refused. */
-  readonly required: boolean;
+  /** If ID tokens are verified: `required` says whether a provider that publishes no keys is refused. */
+  readonly idTokens: { readonly keys: () => Promise<SigningKeys>; readonly required: boolean } | undefined;
 }
 
 /** @param provider A copy, completed from the environment. */
 export function prepareProvider(provider: Provider, options: PrepareOptions): Provider {
-  // Against replay, and against requests to an address that the client chose.
   let prepared = prepareWebAuthnProvider(provider);
   // Before whatever reads the discovery document.
   prepared = withoutRepeatedPath(prepared);
@@ -49,17 +43,12 @@ export function prepareProvider(provider: Provider, options: PrepareOptions): Pr
   return prepareEmailProvider(prepared, options.env);
 }
 
-/**
- * Limits the provider's `fetch`, and sets a deadline for those of its functions that may send requests by
- * themselves: many built-in providers use the global `fetch` in `userinfo.request` or `profile`.
- */
+/** Many built-in providers use the global `fetch` in `userinfo.request` or `profile`, so these have a deadline, too. */
 function limitRequests(provider: Provider, limits: ProviderLimits): Provider {
   const settings = provider as unknown as Settings;
   const id = String(settings.id);
   let limited = settings;
-  for (const name of ["profile", "sendVerificationRequest"]) {
-    limited = withDeadline(limited, name, id, limits);
-  }
+  for (const name of ["profile", "sendVerificationRequest"]) limited = withDeadline(limited, name, id, limits);
   for (const [endpoint, name] of [["token", "conform"], ["userinfo", "request"]] as const) {
     const details = settings[endpoint];
     if (typeof details !== "object" || details === null) continue;
@@ -98,38 +87,27 @@ function withDeadline(part: Settings, name: string, provider: string, { timeout 
   };
 }
 
-type Conform = (response: Response) => Response | undefined | Promise<Response | undefined>;
-
-interface Endpoint {
-  readonly url?: string | URL;
-  readonly conform?: Conform;
-}
-
 /** Where the `conform` is kept that the token endpoint has without this. */
 const UNVERIFIED = Symbol("conform without verifying");
+
+type Endpoint = Pick<TokenEndpointHandler, "conform"> & { readonly url?: string | URL };
 
 const verifiedResponse = later(async () => (await import("./id_token.ts")).verifiedResponse);
 
 /** Makes `token.conform` verify the ID token in what core gets for a code: core calls it last. */
-function verifyIdTokens(
-  provider: Provider,
-  verification: IdTokenVerification | undefined,
-): Provider {
+function verifyIdTokens(provider: Provider, verification: PrepareOptions["idTokens"]): Provider {
   const { type, token } = provider as { readonly type: string; readonly token?: string | Endpoint | null };
   if (verification === undefined || type !== "oidc") return provider;
   const { keys, required } = verification;
   const client = toOpenIdClient(provider);
   const endpoint: Endpoint = typeof token === "string" ? { url: token } : token ?? {};
   const { conform } = endpoint;
-  const verified: Conform = async (response) =>
+  const verified = async (response: Response) =>
     await verifiedResponse(await conform?.(response.clone()) ?? response, client, await keys(), required);
-  return {
-    ...provider,
-    token: { ...endpoint, [UNVERIFIED]: conform, conform: verified },
-  } as unknown as Provider;
+  return { ...provider, token: { ...endpoint, [UNVERIFIED]: conform, conform: verified } } as unknown as Provider;
 }
 
 /** The `conform` for a refresh, whose ID token nothing reads: a new refresh token must not be lost over it. */
-export function unverifiedConform(endpoint: Endpoint): Conform | undefined {
-  return UNVERIFIED in endpoint ? endpoint[UNVERIFIED] as Conform | undefined : endpoint.conform;
+export function unverifiedConform(endpoint: Endpoint): Endpoint["conform"] {
+  return UNVERIFIED in endpoint ? endpoint[UNVERIFIED] as Endpoint["conform"] : endpoint.conform;
 }

@@ -33,20 +33,13 @@ const ADDRESS_LIKE = /[^\s"'<>()@]{1,64}(?:@|%40)[^\s"'<>()@]{1,255}/gi;
 /** Parameters whose values must not be in a log; a provider may repeat them in its error. */
 const SECRET_NAME = /^(?!err).*(?:code|secret|token|assertion|password|state|nonce|key)/is;
 
-/**
- * Makes an error fit for a log: short, on one line, without credentials.
- *
- * @param sent The parameters of the request. The values of secret ones are removed.
- */
+/** Makes an error fit for a log: short, on one line, without credentials and secret parameters of the request. */
 export function toLoggable(
   { error, error_description }: { error?: unknown; error_description?: unknown },
   sent: Iterable<readonly [string, unknown]> = [],
 ): OAuthError {
   const secrets = [...sent].flatMap(([name, value]) => SECRET_NAME.test(name) ? [value] : []);
-  return toOAuthError(
-    toLogText(error, CODE_LENGTH, secrets),
-    toLogText(error_description, DESCRIPTION_LENGTH, secrets),
-  );
+  return toOAuthError(toLogText(error, CODE_LENGTH, secrets), toLogText(error_description, undefined, secrets));
 }
 
 export function toLogText(value: unknown, length = DESCRIPTION_LENGTH, secrets: unknown = []) {
@@ -60,25 +53,12 @@ export function toLogText(value: unknown, length = DESCRIPTION_LENGTH, secrets: 
   return characters.length <= length ? line : `${characters.slice(0, length).join("")}…`;
 }
 
-/**
- * Where providers put the code of an error: as in RFC 6749, `error_type` (Instagram) or `errcode` (WeChat), which
- * only errors have, and in others: an object (Facebook, Google), or a list (Fitbit, Coinbase).
- */
+/** Codes of RFC 6749, Instagram and WeChat, which only errors have; and of Facebook, Google, Fitbit and Coinbase. */
 const PLAIN_CODES = ["error", "error_type", "errcode"];
-const OBJECT_CODES = [
-  "error.type",
-  "error.status",
-  "error.code",
-  "code",
-  "errors.0.errorType",
-  "errors.0.id",
-];
+const OBJECT_CODES = ["error.type", "error.status", "error.code", "code", "errors.0.errorType", "errors.0.id"];
 
 /** And its description: as in RFC 6749, of Instagram, WeChat, Twitch and Notion, and of the objects and lists. */
-const DESCRIPTIONS = [
-  ...["error_description", "error_message", "errmsg", "message"],
-  ...["error.message", "errors.0.message"],
-];
+const DESCRIPTIONS = ["error_description", "error_message", "errmsg", "message", "error.message", "errors.0.message"];
 
 /** Members of tokens, a user or a discovery document. A body with one of them is no error. */
 const SUCCESS_MEMBERS = ["access_token", "id_token", "sub", "id", "issuer"];
@@ -135,20 +115,14 @@ const WITH_PROVIDER_ERROR = ["InvalidCheck", "OAuthCallbackError"];
 /** The provider's error that caused an error, fit for a log. */
 export function providerErrorOf(errors: readonly Error[]): Partial<ProviderError> | undefined {
   for (const each of errors) {
-    const { type = "", code, status, cause } = each as Error & {
-      type?: string;
-      code?: string;
-      status?: number;
-    };
+    const { type = "", code, status, cause } = each as Error & { type?: string; code?: string; status?: number };
     const details = (cause ?? {}) as Partial<ProviderError> & { readonly cause?: ProviderError };
     const isOurs = each instanceof FastifyAuthError || WITH_PROVIDER_ERROR.includes(type);
     if (details.provider !== undefined && isOurs) return withStatus(details, details.status);
     // Errors of oauth4webapi have codes; `instanceof` fails if a process has two copies of the package.
     if (code === "OAUTH_RESPONSE_BODY_ERROR") return withStatus(details, details.cause?.status ?? status);
     if (code === "OAUTH_WWW_AUTHENTICATE_CHALLENGE") return withStatus({}, status);
-    if (code === "OAUTH_RESPONSE_IS_NOT_CONFORM" && cause instanceof Response) {
-      return withStatus({}, cause.status);
-    }
+    if (code === "OAUTH_RESPONSE_IS_NOT_CONFORM" && cause instanceof Response) return withStatus({}, cause.status);
   }
 }
 
@@ -156,10 +130,7 @@ function withStatus(error: OAuthError, status: number | undefined): Partial<Prov
   return { ...(status !== undefined && { status }), ...toLoggable(error) };
 }
 
-/**
- * A provider cannot be reached, takes too long, fails or answers with something else than what it is asked for. Unlike
- * for a refusal, trying again may help, and the configuration is not at fault. The message is for the log.
- */
+/** No or no usable answer: unlike for a refusal, trying again may help. The message is for the log. */
 export class ProviderUnavailable extends FastifyAuthError {
   constructor(readonly provider: string, message: string, cause?: unknown) {
     super("FST_AUTHJS_UNAVAILABLE", message, cause === undefined ? {} : { cause });
@@ -235,8 +206,6 @@ export function findUnavailable(error: unknown): ProviderUnavailable | undefined
 export function unavailableProviderError({ provider, cause }: ProviderUnavailable): FastifyAuthError {
   const { status = 0 } = Object(cause) as { readonly status?: number };
   const what = status >= 300 ? `answered ${status}` : status > 0 ? "gave no usable answer" : "did not answer";
-  return new FastifyAuthError(
-    "FST_AUTHJS_UNAVAILABLE",
-    `The provider "${provider}" ${what}. Try again in a moment.`,
-  );
+  const message = `The provider "${provider}" ${what}. Try again in a moment.`;
+  return new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", message);
 }

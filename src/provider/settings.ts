@@ -2,7 +2,7 @@
 import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import type { Profile } from "@auth/core/types";
-import { type FastifyAuthError, invalidProvider } from "../errors.ts";
+import { invalidProvider } from "../errors.ts";
 import { parseJsonObject } from "../utils/decode.ts";
 
 /** What is read or written of a provider, by the names of its settings. */
@@ -10,8 +10,7 @@ export type Settings = Record<PropertyKey, unknown>;
 
 /** Checks one of `providers`: a wrong import makes it `undefined`, or a module. */
 export function requireProvider(provider: unknown, index: number): void {
-  if (typeof provider === "function" || hasId(provider)) return;
-  throw notAProvider(index, `is ${describe(provider)}`);
+  if (typeof provider !== "function") requireId(provider, index, "is");
 }
 
 /** A copy that core may write to. A factory stays one: core calls it, and its settings come from the environment. */
@@ -31,13 +30,18 @@ export function copyProvider(provider: Provider, index: number): Provider {
         { cause: error },
       );
     }
-    if (hasId(made)) return clonePlain(made);
-    throw notAProvider(index, `is a function that returned ${describe(made)}`);
+    requireId(made, index, "is a function that returned");
+    return clonePlain(made);
   }) as unknown as Provider;
 }
 
-function hasId(value: unknown): boolean {
-  return typeof (value as { id?: unknown } | undefined | null)?.id === "string";
+function requireId(value: unknown, index: number, what: string): void {
+  if (typeof Object(value).id === "string") return;
+  throw invalidProvider(
+    `\`providers[${index}]\` ${what} ${describe(value)}, which is no provider. Import the default export, as in ` +
+      '`import GitHub from "fastify-authjs/providers/github"` (under CommonJS ' +
+      "`const { default: GitHub } = require(…)`), and write `GitHub` or `GitHub({ … })`.",
+  );
 }
 
 function describe(value: unknown): string {
@@ -45,14 +49,6 @@ function describe(value: unknown): string {
   if (Array.isArray(value)) return "an array";
   if ("then" in value) return "a promise";
   return "default" in value ? "a module" : "an object without an `id`";
-}
-
-function notAProvider(index: number, problem: string): FastifyAuthError {
-  return invalidProvider(
-    `\`providers[${index}]\` ${problem}, which is no provider. Import the default export, as in ` +
-      '`import GitHub from "fastify-authjs/providers/github"` (under CommonJS ' +
-      "`const { default: GitHub } = require(…)`), and write `GitHub` or `GitHub({ … })`.",
-  );
 }
 
 /** A credentials provider needs an `authorize()` of its own: that of the factory refuses every sign-in. */
@@ -97,10 +93,7 @@ export function applyOptions(provider: Provider): Provider {
   } as unknown as Provider;
 }
 
-/**
- * The endpoint with its `claims` parameter (OpenID Connect Core 1.0 section 5.5) as an object: core would write a
- * JSON text as JSON once more.
- */
+/** `claims` (OpenID Connect Core 1.0 section 5.5) as an object: core would write a JSON text as JSON once more. */
 function parseClaims(authorization: unknown, id: string): unknown {
   const { params } = (authorization ?? {}) as { readonly params?: Settings };
   if (typeof params?.claims !== "string") return authorization;
@@ -113,19 +106,12 @@ function parseClaims(authorization: unknown, id: string): unknown {
 
 /** Core's default for `profile` (`defaultProfile` of 0.41.3), which it does not export. */
 export function defaultProfile(claims: Profile): Record<string, unknown> {
-  const user = {
-    id: claims.sub ?? claims.id,
-    name: claims.name ?? claims.nickname ?? claims.preferred_username,
-    email: claims.email,
-    image: claims.picture,
-  };
+  const { sub, name, nickname, preferred_username, email, picture } = claims;
+  const user = { id: sub ?? claims.id, name: name ?? nickname ?? preferred_username, email, image: picture };
   return Object.fromEntries(Object.entries(user).filter(([, value]) => value !== undefined));
 }
 
-/**
- * Gives an OAuth provider without `profile` the default one, so that its users are checked as those of others:
- * what a userinfo endpoint answers may have no id, or a number. An ID token always has a `sub`.
- */
+/** Gives an OAuth provider the default `profile`, so that its users are checked: a userinfo answer may have no id. */
 export function withDefaultProfile(provider: Provider): Provider {
   const { type, profile, options } = provider as unknown as Settings & { readonly options?: Settings };
   if (type !== "oauth" || profile || options?.profile) return provider;
@@ -138,7 +124,7 @@ function isPlain(value: unknown): value is Record<PropertyKey, unknown> {
   return Array.isArray(value) || prototype === Object.prototype || prototype === null;
 }
 
-/** Copies plain objects and arrays deeply, with symbol keys such as `customFetch`. All else stays as it is. */
+/** Copies plain objects and arrays deeply, with symbol keys such as `customFetch`. */
 function clonePlain<T>(value: T, seen: Map<unknown, unknown> = new Map()): T {
   if (!isPlain(value)) return value;
   if (seen.has(value)) return seen.get(value) as T;
@@ -148,10 +134,7 @@ function clonePlain<T>(value: T, seen: Map<unknown, unknown> = new Map()): T {
   return copy as T;
 }
 
-/**
- * Merges `options` into a provider as core does: deeply, arrays by index, and without what is `undefined`. Unlike
- * there, an instance of a class such as a `CryptoKey` stays one.
- */
+/** Merges as core does: deeply, arrays by index; but an instance of a class such as a `CryptoKey` stays one. */
 function mergeAsCore<T extends object>(target: T, source: object): T {
   const merged = target as Record<string, unknown>;
   for (const [key, value] of Object.entries(source)) {

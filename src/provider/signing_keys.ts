@@ -9,10 +9,7 @@ import { type ProviderError, ProviderUnavailable } from "./provider_error.ts";
 /** The most addresses whose keys are kept: a provider for many tenants has one for each. */
 const MOST_ADDRESSES = 100;
 
-/**
- * The published keys by provider and address. They are kept for ten minutes. A key that is not among them has
- * them fetched again, at most every 30 seconds.
- */
+/** Kept for ten minutes by provider and address; an unknown key has them fetched again, at most every 30 seconds. */
 export class SigningKeys {
   readonly #sets = new LRUCache<string, RemoteJWKSet>({ max: MOST_ADDRESSES });
 

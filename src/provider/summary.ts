@@ -37,23 +37,22 @@ interface ProviderShape extends Partial<Record<typeof SERVER_URLS[number], unkno
   redirectProxyUrl?: string;
 }
 
-export function summarizeProviders(
-  providers: readonly Provider[],
-  redirectProxyUrl?: string,
-): ProviderSummary[] {
+export function summarizeProviders(providers: readonly Provider[], redirectProxyUrl?: string): ProviderSummary[] {
   return providers.map((given) => {
     const provider = given as unknown as ProviderShape;
-    const { id = "", type = "", name } = provider;
+    const { id = "", type = "", name, authorization } = provider;
     const isOAuth = type === "oauth" || type === "oidc";
-    const formPost = isOAuth && responseMode(provider.authorization) === "form_post";
+    const formPost = isOAuth && responseMode(authorization) === "form_post";
     const proxy = isOAuth ? provider.redirectProxyUrl ?? redirectProxyUrl : undefined;
+    const checks = isOAuth ? [provider.checks ?? ["pkce"]].flat() : type === "webauthn" ? ["challenge"] : [];
     return {
       id,
       factoryId: factoryIdOf(given),
       name,
       type,
       isOAuth,
-      checks: isOAuth ? checksOf(provider, proxy) : type === "webauthn" ? ["challenge"] : [],
+      // A redirect proxy reads from `state` which deployment a callback is for.
+      checks: proxy === undefined || checks.includes("state") ? checks : [...checks, "state"],
       server: Object.fromEntries(SERVER_URLS.map((name) => [name, toUrl(provider[name])])) as ProviderServer,
       formPost,
       // Core cannot forward forms.
@@ -62,17 +61,10 @@ export function summarizeProviders(
   });
 }
 
-/** A redirect proxy reads from `state` which deployment a callback is for. */
-function checksOf({ checks: own }: ProviderShape, proxy: string | undefined): readonly string[] {
-  const checks = [own ?? ["pkce"]].flat();
-  return proxy === undefined || checks.includes("state") ? checks : [...checks, "state"];
-}
-
 function responseMode(authorization: unknown): unknown {
-  const url = toUrl(authorization);
+  const url = toUrl(authorization) ?? "";
   const { params } = Object(authorization) as { params?: { response_mode?: unknown } };
-  return params?.response_mode ??
-    (url !== undefined && URL.canParse(url) ? new URL(url).searchParams.get("response_mode") : undefined);
+  return params?.response_mode ?? (URL.canParse(url) ? new URL(url).searchParams.get("response_mode") : undefined);
 }
 
 function toUrl(endpoint: unknown): string | undefined {

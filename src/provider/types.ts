@@ -1,45 +1,19 @@
 /**
- * The provider types of the contract, under its names; `fastify-authjs/providers` exports them.
- *
- * Core's published declarations have lost the endpoint handlers and the internal OAuth configuration (they
- * resolve to `any`). They are written out here, so the configurations below are stricter than core's and
- * assignable to them.
+ * The provider types of the contract; `fastify-authjs/providers` exports them. The endpoint handlers and the internal
+ * OAuth configuration, which are `any` in core's declarations, are written out: these types are assignable to core's.
  */
-import type {
-  AccountCallback,
-  CredentialInput,
-  CredentialsConfig,
-  EmailConfig,
-  EmailProviderType,
-  EmailUserConfig,
-  OAuth2Config as CoreOAuth2Config,
-  OAuthEndpointType,
-  OAuthProviderButtonStyles,
-  ProfileCallback,
-  Provider,
-} from "@auth/core/providers";
+import type { EmailConfig, EmailProviderType } from "@auth/core/providers";
+import type { OAuth2Config as CoreOAuth2Config, OAuthEndpointType, Provider } from "@auth/core/providers";
 import type { NodemailerUserConfig } from "@auth/core/providers/nodemailer";
 import type { WebAuthnConfig } from "@auth/core/providers/webauthn";
 import type { Profile as DefaultProfile, TokenSet } from "@auth/core/types";
 import type { Client } from "oauth4webapi";
 import type { OAuthProviderType } from "./oauth_type.ts";
 
-export type {
-  AccountCallback,
-  Client,
-  CredentialInput,
-  CredentialsConfig,
-  EmailConfig,
-  EmailProviderType,
-  EmailUserConfig,
-  OAuthEndpointType,
-  OAuthProviderButtonStyles,
-  OAuthProviderType,
-  ProfileCallback,
-  Provider,
-  TokenSet,
-  WebAuthnConfig,
-};
+export type { AccountCallback, CredentialInput, CredentialsConfig, EmailUserConfig } from "@auth/core/providers";
+export type { OAuthProviderButtonStyles, ProfileCallback } from "@auth/core/providers";
+export type { Client, EmailConfig, EmailProviderType, OAuthEndpointType, OAuthProviderType, Provider, TokenSet };
+export type { WebAuthnConfig };
 
 /** The ids of the two WebAuthn providers. Both give a configuration whose `type` is `"webauthn"`. */
 export type WebAuthnProviderType = "passkey" | "webauthn";
@@ -77,10 +51,7 @@ export interface AppProvider extends CommonProviderOptions {
 /** Query parameters of an endpoint. */
 export type UrlParams = Record<string, unknown>;
 
-/**
- * Query parameters of the authorization endpoint (RFC 6749 section 4.1.1, OpenID Connect Core section
- * 3.1.2.1).
- */
+/** Query parameters of the authorization endpoint (RFC 6749 section 4.1.1, OpenID Connect Core section 3.1.2.1). */
 export interface AuthorizationParameters extends UrlParams {
   /** Space-separated scopes. */
   scope?: string;
@@ -190,9 +161,7 @@ export interface OAuth2Config<Profile> extends
   initiateLogin?: boolean;
   /** Overrides for oauth4webapi's client, such as `token_endpoint_auth_method`. */
   client?: Partial<Client>;
-  /**
-   * A stable URL that takes the callbacks for deployments whose own URL changes; adds `state` to the checks.
-   */
+  /** A stable URL that takes the callbacks for deployments whose own URL changes; adds `state` to the checks. */
   redirectProxyUrl?: string;
   /** What the application gave to the provider's factory; core merges it over the rest. */
   options?: OAuthUserConfig<Profile>;

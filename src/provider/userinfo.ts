@@ -1,7 +1,4 @@
-/**
- * Reads the user's claims from the userinfo endpoint if the ID token has none: many servers return them
- * there only (OpenID Connect Core section 5.4).
- */
+/** Reads claims from userinfo if the ID token has none: many servers return them there only (OIDC Core section 5.4). */
 import type { Provider } from "@auth/core/providers";
 import type { Profile, TokenSet } from "@auth/core/types";
 import * as oauth from "oauth4webapi";
@@ -17,11 +14,7 @@ const USER_CLAIMS = ["name", "nickname", "preferred_username", "picture", "email
 
 const DEFAULT_SCOPE = "openid profile email";
 
-/**
- * Gives `profile` the claims of the userinfo endpoint as well, if the ID token has none although the scope
- * `profile` or `email` was granted. Not if `idToken` is set: with `false` core always reads userinfo, with
- * `true` never.
- */
+/** Not if `idToken` is set: with `false` core always reads userinfo, with `true` never. */
 export function completeFromUserinfo(provider: Provider): Provider {
   const { type, idToken, profile: own } = provider as unknown as Settings;
   if (type !== "oidc" || idToken !== undefined) return provider;
@@ -57,9 +50,7 @@ async function readUserinfo(provider: Configured, { sub }: Profile, tokens: Toke
   if (userinfo?.request) {
     const claims = await userinfo.request({ tokens, provider } as never) as Profile;
     if (claims?.sub === sub) return claims;
-    throw invalidProvider(
-      `The \`sub\` that \`userinfo.request\` of "${id}" returns is not that of the ID token.`,
-    );
+    throw invalidProvider(`The \`sub\` that \`userinfo.request\` of "${id}" returns is not that of the ID token.`);
   }
   const server = await serverOf(provider);
   if (server.userinfo_endpoint === undefined) return {};

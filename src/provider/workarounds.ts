@@ -11,13 +11,11 @@ type Json = Record<string, unknown>;
 interface Endpoint {
   url?: string;
   params?: Json;
-  request?: (context: UserinfoContext) => Promise<Json>;
+  request?: (context: {
+    tokens: { access_token?: string };
+    provider: OAuthProvider & { userinfo?: { url: URL } };
+  }) => Promise<Json>;
   conform?: (response: Response) => Promise<Response | undefined>;
-}
-
-interface UserinfoContext {
-  tokens: { access_token?: string };
-  provider: OAuthProvider & { userinfo?: { url: URL } };
 }
 
 // deno-lint-ignore no-explicit-any -- each provider has a profile of its own
@@ -60,14 +58,12 @@ const WORKAROUNDS: Readonly<Record<string, Workaround | ((shipped: OAuthProvider
   battlenet: { checks: ["state", "nonce"], idToken: true },
   // Core's address contains a placeholder, and its request lacks the API key.
   bungie: {
-    userinfo: {
-      url: "https://www.bungie.net/Platform/User/GetMembershipsForCurrentUser/",
-      request: (context) =>
-        requestUserinfo(context, {
-          ...authorizationHeader(context, "Bearer"),
-          "x-api-key": context.provider.headers?.["X-API-Key"] ?? context.provider.apiKey ?? "",
-        }),
-    },
+    userinfo: userinfoFrom(
+      "https://www.bungie.net/Platform/User/GetMembershipsForCurrentUser/",
+      (token, { headers, apiKey = "" }) => ({
+        headers: { authorization: `Bearer ${token}`, "x-api-key": headers?.["X-API-Key"] ?? apiKey },
+      }),
+    ),
   },
   "click-up": { client: SECRET_IN_BODY, tokens: toStandardTokens },
   // Without the option `scope`, core sends the text "undefined".
@@ -85,18 +81,12 @@ const WORKAROUNDS: Readonly<Record<string, Workaround | ((shipped: OAuthProvider
   mailchimp: ({ userinfo }) => ({
     client: SECRET_IN_BODY,
     tokens: toStandardTokens,
-    userinfo: {
-      url: userinfo as string,
-      request: (context) => requestUserinfo(context, authorizationHeader(context, "OAuth")),
-    },
+    userinfo: userinfoFrom(userinfo, (token) => ({ headers: { authorization: `OAuth ${token}` } })),
   }),
   // Requires `state` and the access token in the query. The picture is called `image`.
   mailru: ({ userinfo }) => ({
     checks: ["pkce", "state"],
-    userinfo: {
-      url: userinfo as string,
-      request: (context) => requestUserinfo(context, {}, { access_token: context.tokens.access_token ?? "" }),
-    },
+    userinfo: userinfoFrom(userinfo, (token = "") => ({ query: { access_token: token } })),
     profile: ({ id, name, email, image }) => ({ id, name, email, image }),
   }),
   // Requires `state`, and returns `scope` as a list.
@@ -116,18 +106,12 @@ const WORKAROUNDS: Readonly<Record<string, Workaround | ((shipped: OAuthProvider
   // The fragment is required. Only applications of an open-platform account get a `unionid`: without one,
   // core would create a user with each sign-in.
   wechat: ({ authorization, profile }) => ({
-    authorization: {
-      ...authorization as Endpoint,
-      url: `${(authorization as Endpoint).url}#wechat_redirect`,
-    },
+    authorization: { ...authorization as Endpoint, url: `${(authorization as Endpoint).url}#wechat_redirect` },
     profile: async (user, tokens) => ({ ...await profile!(user, tokens), id: user.unionid ?? user.openid }),
   }),
 };
 
-/**
- * Applies the workaround that a built-in provider needs. A provider that the application wrote itself has
- * none, whatever its id: only core's factories keep the application's settings under `options`.
- */
+/** Only core's factories keep settings under `options`: a provider that the application wrote needs no workaround. */
 export function applyWorkarounds(provider: Provider): Provider {
   const shipped = provider as unknown as OAuthProvider;
   if (shipped.type !== "oauth" && shipped.type !== "oidc") return provider;
@@ -137,7 +121,7 @@ export function applyWorkarounds(provider: Provider): Provider {
   return withCommonFixes({ ...shipped, ...replaced, ...token }) as unknown as Provider;
 }
 
-/** For every provider: unset parameters are not sent, and user ids are strings. */
+/** For every provider: core would send the texts "undefined" and "null" for unset parameters; user ids are strings. */
 function withCommonFixes(provider: OAuthProvider): OAuthProvider {
   const fixed = { ...provider };
   if (provider.options) fixed.options = { ...provider.options };
@@ -154,11 +138,8 @@ function withCommonFixes(provider: OAuthProvider): OAuthProvider {
   return fixed;
 }
 
-/** Core would send the texts "undefined" and "null", also for `redirect_uri`. */
-function withoutUnset(params: Json): Json {
-  return Object.fromEntries(
-    Object.entries(params).filter(([, value]) => value !== undefined && value !== null),
-  );
+function withoutUnset(members: Json): Json {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null));
 }
 
 /** `providerAccountId` is a string: a database may not find a number in a text column. */
@@ -183,9 +164,10 @@ function withTokenFix(token: string | Endpoint | undefined, correct: (tokens: Js
 
 /** RFC 6749 section 5.1: a token type, no null members, and the scopes as one text. */
 function toStandardTokens({ scope, ...tokens }: Json): Json {
-  const given = Object.entries({ ...tokens, scope: Array.isArray(scope) ? scope.join(" ") : scope })
-    .filter(([, value]) => value !== null && value !== undefined);
-  return { token_type: "bearer", ...Object.fromEntries(given) };
+  return {
+    token_type: "bearer",
+    ...withoutUnset({ ...tokens, scope: Array.isArray(scope) ? scope.join(" ") : scope }),
+  };
 }
 
 function withUserinfoEndpoint(send: typeof fetch): typeof fetch {
@@ -198,25 +180,25 @@ function withUserinfoEndpoint(send: typeof fetch): typeof fetch {
   };
 }
 
-function authorizationHeader({ tokens }: UserinfoContext, scheme: string): Record<string, string> {
-  return { authorization: `${scheme} ${tokens.access_token}` };
-}
+type Added = { readonly headers?: Record<string, string>; readonly query?: Record<string, string> };
 
 /** Requests the user's data with other headers or parameters than core's. */
-async function requestUserinfo(
-  context: UserinfoContext,
-  headers: Record<string, string>,
-  query: Record<string, string> = {},
-): Promise<Json> {
-  const { provider } = context;
-  const url = new URL(provider.userinfo!.url);
-  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-  const response = await (provider[customFetch] ?? fetch)(url, {
-    headers: { accept: "application/json", ...headers },
-    redirect: "manual",
-  });
-  if (response.ok) return await response.json();
-  throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", `"${provider.id}" answered ${response.status}.`);
+function userinfoFrom(
+  address: OAuthProvider["userinfo"],
+  add: (accessToken: string | undefined, provider: OAuthProvider) => Added,
+): Endpoint {
+  return {
+    url: address as string,
+    async request({ tokens, provider }) {
+      const { headers, query = {} } = add(tokens.access_token, provider);
+      const url = new URL(provider.userinfo!.url);
+      for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+      const init = { headers: { accept: "application/json", ...headers }, redirect: "manual" } as const;
+      const response = await (provider[customFetch] ?? fetch)(url, init);
+      if (response.ok) return await response.json();
+      throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", `"${provider.id}" answered ${response.status}.`);
+    },
+  };
 }
 
 /** What two factories add to the issuer for `wellKnown`, although it ends with that already: core reads none. */

@@ -27,10 +27,7 @@ export class SignInRedirect extends AccessDenied {
 const UNKNOWN_TO_ALL = /^WebAuthn authenticator not found/;
 const UNKNOWN = /^WebAuthn (?:authenticator|account) not found/;
 
-/**
- * The refusal in an error of core's, if the client is at fault: browsers still offer a passkey that was
- * removed, for example. Core would answer most of them with its "Configuration" page and status 500.
- */
+/** The refusal in an error of core's, which would answer most with its "Configuration" page and status 500. */
 export function refusalIn(error: Error, isOnlyProvider: boolean): PasskeyRefused | undefined {
   const cause = (error.cause as { err?: unknown } | undefined)?.err;
   if (error instanceof AdapterError) return cause instanceof PasskeyRefused ? cause : undefined;

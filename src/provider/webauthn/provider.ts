@@ -1,7 +1,4 @@
-/**
- * WebAuthn providers for core: a challenge is accepted once, valid signatures are accepted, and attestations
- * only if the application asked for one.
- */
+/** WebAuthn providers for core: a challenge is accepted once, and an attestation only if one was asked for. */
 import type { Provider } from "@auth/core/providers";
 import type { PublicOrigin } from "../../http/origin.ts";
 import { decodeBase64Url } from "../../utils/decode.ts";
@@ -63,10 +60,7 @@ function withoutAttestation(verify: LibraryFunction): LibraryFunction {
   };
 }
 
-/**
- * Whether an attestation (WebAuthn section 6.5) has no certificate: its format is "none", or "packed" signed by the
- * new key itself.
- */
+/** An attestation (WebAuthn section 6.5) without certificate: "none", or "packed" signed by the new key itself. */
 async function isPlainAttestation(attestationObject: unknown): Promise<boolean> {
   const bytes = typeof attestationObject === "string" ? decodeBase64Url(attestationObject) : undefined;
   if (bytes === undefined) return false; // Decoders of base64url differ in what they skip.
