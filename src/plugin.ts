@@ -6,7 +6,7 @@ import { assertBasePath, assertOwnPages, toMountPath } from "./config/mount_path
 import { type FastifyAuthError, invalidConfig, invalidProvider } from "./errors.ts";
 import { readSession } from "./instance/read_session.ts";
 import { bootMessage, reportOf } from "./instance/boot_report.ts";
-import { addMount, type Mounted, publishMount } from "./instance/mount.ts";
+import { addMount, type Mounted, publishMount, registerSessions } from "./instance/mount.ts";
 import { redactSpans } from "./http/redact.ts";
 import { DOCUMENTS, FEATURES } from "./features/mod.ts";
 import { getSession } from "./get_session.ts";
@@ -16,7 +16,6 @@ import { type MountOf, reportCookies } from "./routes/admission.ts";
 import type { Mount } from "./routes/context.ts";
 import { AUTH_ROUTES, handlerOf } from "./routes/table.ts";
 import { RouteGuards } from "./guard/route_guards.ts";
-import { registerSessions } from "./instance/shared_sessions.ts";
 import { writeBack } from "./session/reply.ts";
 import { Tenants } from "./instance/tenants.ts";
 import type { ConfigForRequest, FastifyAuthConfig } from "./types.ts";

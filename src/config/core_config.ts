@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { bindAdapter } from "../adapter/bind.ts";
 import { invalidConfig } from "../errors.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
-import { decode, encode } from "../jwt/codec.ts";
+import { decode, encode } from "../jwt/jwe.ts";
 import type { Languages } from "../pages/language.ts";
 import { DEFAULT_PROVIDER_TIMEOUT, prepareProvider } from "../provider/prepare.ts";
 import { copyProvider, requireAuthorize, requireProvider, withDefaultProfile } from "../provider/settings.ts";

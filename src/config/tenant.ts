@@ -11,7 +11,7 @@ import { Buffer } from "node:buffer";
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import { wrapMethods } from "../adapter/bind.ts";
 import type { SessionListAdapter } from "../adapter/added_methods.ts";
-import { decode, encode } from "../jwt/codec.ts";
+import { decode, encode } from "../jwt/jwe.ts";
 import type { CoreConfig } from "./cookies.ts";
 import type { TokenGenerator } from "./core_config.ts";
 

@@ -4,16 +4,21 @@
  */
 import { Auth, type AuthConfig, raw, skipCSRFCheck } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
-import { OAuthProfileParseError } from "@auth/core/errors";
+import { AccountNotLinked, OAuthAccountNotLinked, OAuthProfileParseError } from "@auth/core/errors";
 import type { Provider } from "@auth/core/providers";
 import { MISSING_METHODS } from "../adapter/bind.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import type { SignedIn } from "../session/open.ts";
-import { watchAdapter } from "./adapter_failure.ts";
-import { type Answer, jsonAnswer, redirectAnswer } from "./answer.ts";
-import { CHECK_COOKIES, checkHeader, type Checks, userToRegister } from "./checks.ts";
+import { type Answer, failedAnswer, jsonAnswer, redirectAnswer } from "./answer.ts";
 import { addressOf, type ProviderContext } from "./context.ts";
 import { signInOf } from "./sign_in.ts";
+import { unavailableError } from "../adapter/failure.ts";
+import { SignInTurns, UnfinishedUsers } from "../adapter/sign_in_turns.ts";
+import { SignInWrites } from "../adapter/sign_in_writes.ts";
+import { sharedStore } from "../session/ending.ts";
+import { placeOf } from "../session/sealed_value.ts";
+import type { User } from "@auth/core/types";
+import { decode, seal } from "../jwt/jwe.ts";
 
 export interface CoreCall {
   readonly checks?: Checks;
@@ -136,4 +141,102 @@ function requestFor(context: ProviderContext, { signedIn, checks }: CoreCall): R
     if (value !== undefined && isHeader && !LEFT_OUT.has(name)) headers[name] = text;
   }
   return new Request(addressOf(context), { method, headers, ...(body && { body: JSON.stringify(body) }) });
+}
+
+/**
+ * The adapter for one call of core: a link signs in once, and first sign-ins of one user come one after the
+ * other. After a failure it is not called again: core takes some for "not found", and would create a second
+ * user.
+ */
+export function watchAdapter(context: ProviderContext) {
+  const { config, settings, provider, logger } = context;
+  let adapter = settings.adapter!;
+  let writes: SignInWrites | undefined;
+  let turns: SignInTurns | undefined;
+  let failure: unknown;
+  if (context.action === "callback") {
+    const { memory, timeout } = config.signIns;
+    const store = sharedStore(context);
+    const place = (key: string) => placeOf(`${config.hashSecrets.current} ${key}`, "unfinished user");
+    const unfinished = new UnfinishedUsers(store ?? memory, place);
+    const isAlone = () => turns!.isAlone;
+    writes = new SignInWrites(adapter, { type: provider.type, unfinished, isAlone, report: logger.error });
+    turns = new SignInTurns(writes.adapter, { memory, store, timeout });
+    adapter = turns.adapter;
+  }
+  const methods = Object.entries(adapter as Record<string, (...args: unknown[]) => unknown>);
+  const watched = methods.map(([method, call]) => [method, async (...args: unknown[]) => {
+    if (failure !== undefined) throw failure;
+    try {
+      return await call(...args);
+    } catch (error) {
+      failure ??= error;
+      throw error;
+    }
+  }]);
+  return {
+    adapter: Object.fromEntries(watched) as Adapter,
+    /** The answer, once core has given one, and what a failed sign-in wrote is undone. */
+    async finish(answer: Answer): Promise<Answer> {
+      const { error } = answer;
+      try {
+        await writes?.cleanUp(failure !== undefined);
+        if (error instanceof OAuthAccountNotLinked || error instanceof AccountNotLinked) {
+          await writes?.explainRefusal();
+        }
+        if (failure === undefined) return answer;
+        if (error !== undefined) logger.error(error);
+        return failedAnswer(unavailableError(failure));
+      } finally {
+        await turns?.end();
+      }
+    },
+  };
+}
+
+/** What one sign-in is checked by when it ends: of a provider, or of a passkey. */
+export interface Checks {
+  readonly state?: string | undefined;
+  readonly pkce?: string | undefined;
+  readonly nonce?: string | undefined;
+  readonly challenge?: string | undefined;
+  readonly user?: User | undefined;
+}
+
+const CHALLENGE = "fastify-authjs.challenge";
+
+export const CHECK_COOKIES: NonNullable<AuthConfig["cookies"]> = {
+  state: { name: "fastify-authjs.state" },
+  pkceCodeVerifier: { name: "fastify-authjs.pkce" },
+  nonce: { name: "fastify-authjs.nonce" },
+  webauthnChallenge: { name: CHALLENGE },
+};
+
+/** What core seals the content of the cookie of a challenge for, once more (0.41.3). */
+const CHALLENGE_SALT = "encodedWebauthnChallenge";
+
+/** The user under whom a passkey is registered, whom core writes into the cookie of the challenge alone. */
+export async function userToRegister(
+  cookies: readonly SetCookie[],
+  { settings: { jwt: { secret } } }: ProviderContext,
+): Promise<User | undefined> {
+  const token = cookies.find(({ name }) => name === CHALLENGE)?.value;
+  const cookie = await decode({ token: token ?? "", secret, salt: CHALLENGE });
+  const content = await decode({ token: cookie?.value as string ?? "", secret, salt: CHALLENGE_SALT });
+  return content?.registerData as User | undefined;
+}
+
+export function checkHeader(
+  { challenge, user: registerData, ...checks }: Checks,
+  { provider, settings: { jwt } }: ProviderContext,
+): string {
+  const [secret] = [jwt.secret].flat();
+  const sealFor = (salt: string, content: object) => seal(JSON.stringify(content), secret!, salt);
+  const content = challenge && sealFor(CHALLENGE_SALT, { challenge, registerData });
+  let header = "";
+  for (const [check, value] of Object.entries({ ...checks, challenge: content })) {
+    const name = `fastify-authjs.${check}`;
+    if (value !== undefined) header += `${name}=${sealFor(name, { value, provider: provider.id })}; `;
+  }
+  return header;
 }

@@ -2,11 +2,10 @@
 import { strategyOf } from "../config/adapter_problem.ts";
 import { toCoreLogger } from "../core/logger.ts";
 import { originOf } from "../http/origin.ts";
-import { MALFORMED } from "../jwt/refusal.ts";
+import { MALFORMED } from "../jwt/jwe.ts";
 import { readSessionCookie, type SessionCookie } from "../session/cookie.ts";
 import { openToken } from "../session/open.ts";
-import { asOwn } from "../session/own_read.ts";
-import { type ReadContext, type SessionRead, SIGNED_OUT, warnOnce } from "../session/read.ts";
+import { asOwn, type ReadContext, type SessionRead, SIGNED_OUT, warnOnce } from "../session/read.ts";
 import { readDatabaseSession, readJwtSession, refuseToken } from "../session/read_token.ts";
 import { changeClaims, cloneClaims } from "../session/renew.ts";
 import { canCarryCookies, carryLate, isWrittenBack } from "../session/reply.ts";
@@ -16,7 +15,7 @@ import { sessionReads } from "../telemetry/operations.ts";
 import type { FastifyAuthConfig, JWT, SessionReadEvent, SessionRequest } from "../types.ts";
 import { monotonicNow } from "../utils/time.ts";
 import { type AuthInstance, authInstance } from "./auth_instance.ts";
-import { warnOfOtherConfig } from "./shared_sessions.ts";
+import { warnOfOtherConfig } from "./mount.ts";
 
 /** The session of a request. Never rejects. */
 export function readSession(request: SessionRequest, config: FastifyAuthConfig): Promise<SessionRead> {

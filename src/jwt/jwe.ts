@@ -17,10 +17,17 @@ import {
   hkdfSync,
   type KeyObject,
   randomBytes,
+  randomUUID,
   timingSafeEqual,
 } from "node:crypto";
-import { decodeBase64Url, parseJsonObject } from "../utils/decode.ts";
-import { MALFORMED, OTHER_USE, Refusal, UNAUTHENTIC, UNKNOWN_KEY } from "./refusal.ts";
+import { decodeBase64Url, isJsonObject, parseJsonObject } from "../utils/decode.ts";
+import {
+  decode as coreDecode,
+  encode as coreEncode,
+  type JWT,
+  type JWTDecodeParams,
+  type JWTEncodeParams,
+} from "@auth/core/jwt";
 
 export interface Opened {
   readonly text: string;
@@ -124,4 +131,73 @@ function derivedKey(secret: string, salt: string): DerivedKey {
   const key = { kid, header, cipher: createSecretKey(bytes.subarray(32)), mac };
   derivedKeys.set(id, key);
   return key;
+}
+
+/**
+ * Why a token is not a session of ours, in the words of `jose`, which core's log has. There is one of each kind,
+ * without a stack: a client can send any number of such tokens.
+ */
+export class Refusal extends Error {
+  /** Whether another process may know the key: then the token is left in the browser. */
+  declare readonly unknownKey: boolean;
+}
+
+/** Not by its constructor: Deno takes 15 ms for the first stack of a large file, when the application starts. */
+function refusal(name: string, message: string, unknownKey = false): Refusal {
+  const values = { name, message, unknownKey, stack: `${name}: ${message}` };
+  const properties = Object.entries(values).map(([key, value]) => [key, { value }]);
+  return Object.freeze(Object.create(Refusal.prototype, Object.fromEntries(properties)));
+}
+
+/** It cannot be a token: other characters, parts or algorithms, too long. */
+export const MALFORMED: Refusal = refusal("JWEInvalid", "Invalid Compact JWE");
+
+/** It names a known key, and was changed since it was sealed, or never sealed with that key. */
+export const UNAUTHENTIC: Refusal = refusal("JWEDecryptionFailed", "decryption operation failed");
+
+/** It was made with our secret for another cookie, or for another use. */
+export const OTHER_USE: Refusal = refusal("Error", "no matching decryption secret");
+
+/** It was made with a secret that another process may have, while the secret is rotated. */
+export const UNKNOWN_KEY: Refusal = refusal("Error", "no matching decryption secret", true);
+
+/** It has ended. */
+export const EXPIRED: Refusal = refusal("JWTExpired", '"exp" claim timestamp check failed');
+
+const DEFAULT_MAX_AGE = 30 * 24 * 60 * 60;
+
+/** Core's tolerance for the clocks of two machines, in seconds. */
+const CLOCK_TOLERANCE = 15;
+
+/** Seals a structured clone of the claims with fresh `iat`, `exp` and `jti`. Throws what core throws. */
+export async function encode(params: JWTEncodeParams): Promise<string> {
+  const { token = {}, secret, salt, maxAge = DEFAULT_MAX_AGE } = params;
+  // A `jwt` callback can return anything: core says what is wrong with it.
+  if (!isJsonObject(token)) return await coreEncode(params);
+  const claims: JWT = structuredClone(token);
+  claims.iat = Math.floor(Date.now() / 1000);
+  claims.exp = claims.iat + maxAge;
+  claims.jti = randomUUID();
+  return seal(JSON.stringify(claims), [secret].flat()[0]!, salt);
+}
+
+/** Opens a token. Throws a {@linkcode Refusal} if it is not ours, core's error if only core can judge it. */
+export async function decode(params: JWTDecodeParams): Promise<JWT | null> {
+  const { token, secret, salt } = params;
+  if (!token) return null;
+  const opened = open(token, [secret].flat(), salt);
+  const claims = opened === undefined || opened instanceof Refusal ? opened : parseClaims(opened.text);
+  if (claims instanceof Refusal) throw claims;
+  return claims ?? await coreDecode(params);
+}
+
+/** The claims in a JSON text, if they are valid now; `undefined` if core has to say what is wrong. */
+export function parseClaims(text: string): JWT | Refusal | undefined {
+  const claims = parseJsonObject(text);
+  if (claims === undefined) return undefined;
+  const { iat = 0, nbf = 0, exp = Infinity } = claims;
+  if (typeof iat !== "number" || typeof nbf !== "number" || typeof exp !== "number") return undefined;
+  const now = Math.floor(Date.now() / 1000);
+  if (nbf > now + CLOCK_TOLERANCE) return undefined;
+  return exp <= now - CLOCK_TOLERANCE ? EXPIRED : claims;
 }

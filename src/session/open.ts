@@ -2,9 +2,7 @@
 import { JWTSessionError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
 import { isDue, newEnd, tokenLife } from "../config/lifetime.ts";
-import { parseClaims } from "../jwt/codec.ts";
-import { open } from "../jwt/jwe.ts";
-import { OTHER_USE, Refusal } from "../jwt/refusal.ts";
+import { open, OTHER_USE, parseClaims, Refusal } from "../jwt/jwe.ts";
 import { ownString } from "../utils/text.ts";
 import { areFor, digestName, nameOf, rowName } from "./name.ts";
 import { wrapError } from "./read.ts";

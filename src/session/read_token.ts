@@ -3,20 +3,21 @@ import type { Adapter } from "@auth/core/adapters";
 import { AdapterError, JWTSessionError, SessionTokenError } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
 import { newExpiry, rowEnd } from "../config/lifetime.ts";
-import { Refusal } from "../jwt/refusal.ts";
+import { Refusal } from "../jwt/jwe.ts";
 import { monotonicNow } from "../utils/time.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
 import { cookieUpdate, endedRead, endSession, hasEnded, removal } from "./ending.ts";
 import { hasEndedElsewhere } from "./hooks.ts";
-import { inTurn } from "./in_turn.ts";
+import { cloneClaims, ENDED, inTurn, makeSession, runCallbacks } from "./renew.ts";
 import type { JwtRead } from "./live_sessions.ts";
 import { digestName, rowName } from "./name.ts";
 import { openAtOnce, type OpenToken, openToken } from "./open.ts";
-import { knownRead, ownReadOf } from "./own_read.ts";
 import {
   CallbackFailure,
   failedCallback,
   finishSession,
+  knownRead,
+  ownReadOf,
   type ReadContext,
   type SessionRead,
   SIGNED_OUT,
@@ -24,7 +25,6 @@ import {
   warnOnce,
   wrapError,
 } from "./read.ts";
-import { cloneClaims, ENDED, makeSession, runCallbacks } from "./renew.ts";
 import { cookieEnd, lifetimesFor } from "./settings.ts";
 import { SessionStoreFailure } from "./shared_store.ts";
 

@@ -3,8 +3,7 @@ import type { FastifyReply } from "fastify";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
 import { monotonicNow } from "../utils/time.ts";
 import { cookiesAfter } from "../http/set_cookie.ts";
-import { knownRead, ownReadOf } from "./own_read.ts";
-import { type CookieUpdate, type ReadContext, type SessionRead, SIGNED_OUT } from "./read.ts";
+import { type CookieUpdate, knownRead, ownReadOf, type ReadContext, type SessionRead, SIGNED_OUT } from "./read.ts";
 
 /** The decorator of requests that keeps their reads. A request outside of the plugin's scopes gets it late. */
 export const READS: unique symbol = Symbol("fastify-authjs.reads");

@@ -20,8 +20,7 @@ import {
   type TokenLife,
 } from "../config/lifetime.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
-import { decode, encode } from "../jwt/codec.ts";
-import type { Opened } from "../jwt/jwe.ts";
+import { decode, encode, type Opened } from "../jwt/jwe.ts";
 import { longestToken } from "./cookie.ts";
 import { type LiveSessions, REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import type { SessionHooks } from "./hooks.ts";

@@ -3,7 +3,7 @@ import type { ActionAuth } from "../../actions/perform.ts";
 import { fromAdapter, rowsOf, signedInAs } from "../../actions/account_rows.ts";
 import type { AccountUpdateAdapter } from "../../adapter/added_methods.ts";
 import { toCoreLogger } from "../../core/logger.ts";
-import { inTurn, refreshedElsewhere } from "../../session/in_turn.ts";
+import { inTurn, refreshedElsewhere } from "../../session/renew.ts";
 import type { SessionRequest } from "../../types.ts";
 import { memoryOf, onceAtATime, type ProviderTokens, type TokenPlace } from "./provider_tokens.ts";
 import { isRefused } from "./refresh_tokens.ts";

@@ -3,7 +3,7 @@ import type { ActionAuth } from "../../actions/perform.ts";
 import { invalid } from "../../instance/arguments.ts";
 import { changeSession, presentedToken, readClaims, readSession } from "../../instance/read_session.ts";
 import { sessionName } from "../../session/open.ts";
-import { ownReadOf } from "../../session/own_read.ts";
+import { ownReadOf } from "../../session/read.ts";
 import { canCarryCookies } from "../../session/reply.ts";
 import { RequestReads } from "../../session/request_reads.ts";
 import type { JWT, SessionRequest } from "../../types.ts";

@@ -6,7 +6,7 @@ import { rowEnd } from "../../config/lifetime.ts";
 import { toCoreLogger } from "../../core/logger.ts";
 import { assertSessionArguments, invalid } from "../../instance/arguments.ts";
 import { presentedToken } from "../../instance/read_session.ts";
-import { Refusal } from "../../jwt/refusal.ts";
+import { Refusal } from "../../jwt/jwe.ts";
 import { readSessionCookie } from "../../session/cookie.ts";
 import { type EndingContext, hasEnded } from "../../session/ending.ts";
 import { hasEndedElsewhere } from "../../session/hooks.ts";

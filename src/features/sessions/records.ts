@@ -3,8 +3,7 @@
  * session in each of its tokens, so that one which a refresh makes meanwhile has ended, too.
  */
 import type { JWT } from "@auth/core/jwt";
-import type { NamedSession, SessionUse } from "../../session/hooks.ts";
-import type { KnownSession, KnownSessions, SessionKey } from "../../session/known_session.ts";
+import type { KnownSession, KnownSessions, NamedSession, SessionKey, SessionUse } from "../../session/hooks.ts";
 import type { LiveSessions } from "../../session/live_sessions.ts";
 import { isEphemeral } from "../../session/name.ts";
 import type { SharedStore } from "../../session/shared_store.ts";

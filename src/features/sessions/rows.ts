@@ -1,7 +1,7 @@
 /** The sessions of users in a database. */
 import { toDate } from "../../adapter/dates.ts";
 import { liveRows } from "../../adapter/added_methods.ts";
-import type { KnownSession, KnownSessions, SessionKey } from "../../session/known_session.ts";
+import type { KnownSession, KnownSessions, SessionKey } from "../../session/hooks.ts";
 import { lifetimesFor, type SessionSettings } from "../../session/settings.ts";
 import { endRows } from "../../session/ending.ts";
 import { rowName } from "../../session/name.ts";

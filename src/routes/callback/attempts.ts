@@ -5,7 +5,7 @@
 import { parseCookie } from "cookie";
 import { hash, randomBytes } from "node:crypto";
 import type { Answer } from "../../core/answer.ts";
-import type { Checks } from "../../core/checks.ts";
+import type { Checks } from "../../core/call.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { cookiesAfter, removalOf } from "../../http/set_cookie.ts";
 import { type SignedIn, signedInBy } from "../../session/open.ts";

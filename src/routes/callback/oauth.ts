@@ -8,7 +8,7 @@ import { type Answer, redirectAnswer } from "../../core/answer.ts";
 import { callCore, type CoreCall } from "../../core/call.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { errorAnswer, type Failure } from "../../core/failure.ts";
-import { decode } from "../../jwt/codec.ts";
+import { decode } from "../../jwt/jwe.ts";
 import type { FailureCode } from "../../pages/page_error.ts";
 import type { Fetch } from "../../provider/fetch.ts";
 import {

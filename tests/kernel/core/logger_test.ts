@@ -8,7 +8,7 @@ import {
   SignOutError,
 } from "@auth/core/errors";
 import { logError, toCoreLogger } from "../../../src/core/logger.ts";
-import { UNAUTHENTIC } from "../../../src/jwt/refusal.ts";
+import { UNAUTHENTIC } from "../../../src/jwt/jwe.ts";
 import type { Log } from "../../../src/config/notices.ts";
 
 /** A log that keeps what it is told, and an error that tells when its stack is written out, which costs the most of it. */

@@ -1,14 +1,29 @@
 import { assert, assertEquals, assertMatch, assertNotEquals, assertStrictEquals } from "@std/assert";
-import { decode as coreDecode, encode as coreEncode } from "@auth/core/jwt";
-import type { JWT, JWTDecodeParams, JWTEncodeParams } from "@auth/core/jwt";
+import {
+  decode as coreDecode,
+  encode as coreEncode,
+  type JWT,
+  type JWTDecodeParams,
+  type JWTEncodeParams,
+} from "@auth/core/jwt";
 import fc from "../../support/property.ts";
 import { CompactEncrypt, EncryptJWT, SignJWT, UnsecuredJWT } from "jose";
 import { Buffer } from "node:buffer";
 import { createHash, createSecretKey, hkdfSync } from "node:crypto";
 import { resolveConfig } from "../../../src/config/resolve.ts";
-import { open, type Opened, seal } from "../../../src/jwt/jwe.ts";
-import { decode, encode, parseClaims } from "../../../src/jwt/codec.ts";
-import { MALFORMED, OTHER_USE, Refusal, UNAUTHENTIC, UNKNOWN_KEY } from "../../../src/jwt/refusal.ts";
+import {
+  decode,
+  encode,
+  MALFORMED,
+  open,
+  type Opened,
+  OTHER_USE,
+  parseClaims,
+  Refusal,
+  seal,
+  UNAUTHENTIC,
+  UNKNOWN_KEY,
+} from "../../../src/jwt/jwe.ts";
 import { seededRandom } from "../../support/random.ts";
 
 const SECRET = "a-test-secret-of-at-least-32-characters";
