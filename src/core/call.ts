@@ -1,7 +1,4 @@
-/**
- * The only place that calls core to answer a request: to begin a sign-in, to finish one, and for the options
- * of a passkey. Core says who signs in; it makes, reads and removes no session.
- */
+/** The only place that calls core to answer a request. Core makes, reads and removes no session. */
 import { Auth, type AuthConfig, raw, skipCSRFCheck } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 import { AccountNotLinked, OAuthAccountNotLinked, OAuthProfileParseError } from "@auth/core/errors";
@@ -83,8 +80,7 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
   try {
     const request = requestFor(context, call);
     const result = await Auth(request, config) as RawAnswer | Response | undefined;
-    // A Response if it refuses a request at once or the error is not its own; nothing if a passkey is registered
-    // without an address.
+    // A Response if it refuses a request at once; nothing if a passkey is registered without an address.
     if (result === undefined || result instanceof Response) {
       throw [...errors].at(-1) ?? new Error("Auth.js gave no answer");
     }
@@ -143,11 +139,7 @@ function requestFor(context: ProviderContext, { signedIn, checks }: CoreCall): R
   return new Request(addressOf(context), { method, headers, ...(body && { body: JSON.stringify(body) }) });
 }
 
-/**
- * The adapter for one call of core: a link signs in once, and first sign-ins of one user come one after the
- * other. After a failure it is not called again: core takes some for "not found", and would create a second
- * user.
- */
+/** The adapter for one call. After a failure it is not called again: core would take it for "not found". */
 export function watchAdapter(context: ProviderContext) {
   const { config, settings, provider, logger } = context;
   let adapter = settings.adapter!;
@@ -176,7 +168,6 @@ export function watchAdapter(context: ProviderContext) {
   }]);
   return {
     adapter: Object.fromEntries(watched) as Adapter,
-    /** The answer, once core has given one, and what a failed sign-in wrote is undone. */
     async finish(answer: Answer): Promise<Answer> {
       const { error } = answer;
       try {
@@ -194,7 +185,6 @@ export function watchAdapter(context: ProviderContext) {
   };
 }
 
-/** What one sign-in is checked by when it ends: of a provider, or of a passkey. */
 export interface Checks {
   readonly state?: string | undefined;
   readonly pkce?: string | undefined;

@@ -1,4 +1,4 @@
-/** The context of an auth request, built once and passed down. */
+/** The context of an auth request. */
 import type { CookieDefinition } from "../config/cookies.ts";
 import type { Log, NoticeCode } from "../config/notices.ts";
 import type { Adapter } from "@auth/core/adapters";
@@ -43,13 +43,10 @@ export interface Hooks extends SessionHooks {
   onAuthRequest?(asked: AskedRequest): Promise<void>;
   /** Whether a POST to an auth route may come from any site: its answer checks what it is. */
   takesForms?(asked: Pick<AskedRequest, "action" | "provider" | "request">): boolean;
-  /** How it refuses requests that limits count, by status, for a document of the routes. */
   readonly refusals?: Readonly<Record<number, JsonSchema>>;
   /** Answers a request to an auth route, or an action of the application, mostly by `answer`. */
   onAnswer?(context: RequestContext, answer: () => Promise<Answer>): Promise<Answer>;
-  /** What the sign-in page says of a browser. */
   onSignInPage?(context: RequestContext): Pick<SignInPage, "lastUsed">;
-  /** The cookies that it sets, for the table of how the application is set up. */
   readonly cookies?: readonly CookieDefinition[];
   /** A user signs out, and the session has not ended yet. Gives what becomes of the answer once it has. */
   onSignOut?(
@@ -76,9 +73,7 @@ export interface Guarded {
   readonly options: FeatureGuardOptions;
 }
 
-/** Why a user who is signed in has to sign in again. */
 export interface GuardRefusal {
-  /** For clients that show no pages. */
   readonly error: FastifyAuthError;
   /** What their challenge has after the scheme. */
   readonly challenge: string;
@@ -106,7 +101,6 @@ export interface RequestContext {
   /** As users see it, percent-encoded, without a trailing slash. */
   readonly mountPath: string;
   readonly origin: PublicOrigin;
-  /** The first segment of the path below the mount path. */
   readonly action: string;
   readonly provider: ProviderSummary | undefined;
   readonly method: "GET" | "POST";
@@ -114,7 +108,6 @@ export interface RequestContext {
   readonly headers: IncomingHttpHeaders;
   readonly cookies: string;
   readonly held: SessionCookie;
-  /** Without its `?`. */
   readonly query: string;
   readonly body: AuthBody | undefined;
   readonly callbackUrl: string | undefined;
@@ -131,7 +124,6 @@ export interface RequestContext {
   readonly warnOnce: (what: string, message: string, code: NoticeCode) => void;
 }
 
-/** What is known of a request before its body is parsed. */
 export type AskedRequest =
   & Pick<
     RequestContext,

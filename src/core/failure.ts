@@ -20,7 +20,6 @@ interface KnownError {
   readonly level?: "info" | "warn";
 }
 
-/** The errors that are known by their type. What the others are only the log says. */
 export const KNOWN_ERRORS: Readonly<Record<string, KnownError>> = {
   AccessDenied: { status: 403, level: "warn" },
   AccountNotLinked: { status: 403, level: "warn" },
@@ -68,10 +67,7 @@ const TYPES_BY_STATUS: ReadonlyMap<unknown, string> = new Map([
   [503, "Configuration"],
 ]);
 
-/**
- * What a client may know of an error: of most only that the log has the reason. The status is the `statusCode`
- * of an error of the application, or of its cause, if it is 401, 403, 429 or 503.
- */
+/** What a client may know of an error. The status is the `statusCode` of an error of the application if it is known. */
 export function failureOf(error: StatedError): Failure {
   // The status of a failed callback is for reads, whatever was thrown.
   const own = ([...errorChain(error)] as StatedError[]).find((each) =>
@@ -107,9 +103,8 @@ function failureByType(error: StatedError, own: StatedError | undefined): Failur
 }
 
 /**
- * The answer for an error, by core's rules: a redirect to the sign-in page for errors of the kind "signIn", else
- * to the error page. Unlike in core, what can be put right at the sign-in page leads back to it, and a provider
- * that does not answer is a 503.
+ * The answer for an error, by core's rules. Unlike in core, what can be put right at the sign-in page leads back to it,
+ * and a provider that does not answer is a 503.
  */
 export function errorAnswer(error: Error, context: RequestContext): Answer {
   // For a script, so there is no page.

@@ -17,10 +17,7 @@ interface ErrorSummary extends Partial<ProviderError> {
   cause?: ErrorSummary;
 }
 
-/**
- * Makes the logger for core; each method of the configured `own` replaces ours. Metadata are never logged: they
- * contain codes, tokens and passwords.
- */
+/** Metadata are never logged: they contain codes, tokens and passwords. */
 export function toCoreLogger(
   log: Log,
   own: Partial<LoggerInstance> | undefined,

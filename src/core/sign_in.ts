@@ -76,7 +76,6 @@ export function signInOf(
     adapter: adapter ?? stateless,
     callbacks,
     events: adapter === undefined ? withoutDatabase : withDatabase,
-    /** The answer to a sign-in that did not fail, with its session. */
     complete(answer: Answer): Answer {
       const { redirect = "" } = answer;
       const published = {
@@ -96,7 +95,6 @@ export function signInOf(
         ...(newUser && { redirect: `${newUser}${newUser.includes("?") ? "&" : "?"}${query}` }),
       };
     },
-    /** The answer to a sign-in that failed. */
     fail(error: Error): Answer {
       const failure = [...errorChain(error)].find((each) => each instanceof SessionStoreFailure);
       if (failure === undefined) return errorAnswer(error, context);
@@ -121,10 +119,7 @@ function idsOf({ user, account }: {
   return { userId: user.id, accountId };
 }
 
-/**
- * The id of a user who is in no database: a UUID of version 8 (RFC 9562 section 5.8). Core makes up another one
- * at each sign-in.
- */
+/** A UUID of version 8 (RFC 9562 section 5.8). Without a database core makes up another id at each sign-in. */
 function userIdOf(
   { providerAccountId }: Account,
   { provider: { id, server: { issuer = id } }, config: { tenant = "" } }: ProviderContext,

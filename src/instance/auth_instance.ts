@@ -15,9 +15,7 @@ import type { FastifyAuthConfig } from "../types.ts";
 import { later } from "../utils/later.ts";
 import { loadFeatures, type UsedFeatures } from "./feature.ts";
 
-/** What is derived from a configuration once, and the state of its use. */
 export class AuthInstance {
-  /** A copy of the configuration, completed from the environment and checked. */
   readonly config: ResolvedConfig;
   readonly live: LiveSessions;
   readonly store: SharedStore | undefined;
@@ -30,7 +28,6 @@ export class AuthInstance {
     const assets = await loadAssets(assetOptions(this.config.pages));
     return () => assets;
   });
-  /** The features that the configuration uses; none before it is ready. */
   used: UsedFeatures = { features: [], hooks: [], warnings: [], advice: [] };
   isReady = false;
   #settings: ReturnType<typeof sessionSettings> | undefined;
@@ -54,7 +51,6 @@ export class AuthInstance {
     return this.#problem ??= this.#check();
   }
 
-  /** @throws {FastifyAuthError} What is wrong. */
   async requireReady(): Promise<void> {
     const problem = await this.problem();
     if (problem !== undefined) throw problem;
@@ -100,7 +96,6 @@ export class AuthInstance {
     return secure ? https : http;
   }
 
-  /** Runs `tell` once for each `what`. */
   once(what: string, tell: () => void): void {
     if (this.#done.has(what)) return;
     this.#done.add(what);

@@ -74,11 +74,7 @@ export interface Feature {
   readonly warnings?: readonly Mistake<NoticeCode>[];
   /** Its routes, with the handlers that {@linkcode Hooks.handlers} has. */
   readonly routes?: readonly AuthRoute[];
-  /**
-   * Makes what it adds to a configuration.
-   *
-   * @throws {FastifyAuthError} What stops the boot.
-   */
+  /** Throws what stops the boot. */
   configure(setup: Setup): Hooks;
 }
 
@@ -89,11 +85,7 @@ export interface UsedFeatures {
   readonly advice: readonly Notice[];
 }
 
-/**
- * Loads the features that a configuration uses.
- *
- * @throws {FastifyAuthError} For the first mistake in their options.
- */
+/** Loads the features that a configuration uses. Throws the first mistake in their options. */
 export async function loadFeatures(list: readonly ListedFeature[], setup: Setup): Promise<UsedFeatures> {
   const { config } = setup;
   const used = list.filter((each) => isUsed(each, setup));
@@ -114,7 +106,6 @@ export async function loadFeatures(list: readonly ListedFeature[], setup: Setup)
   };
 }
 
-/** What is wrong with options of `auth.signOut()` that need a feature which the configuration does not use. */
 export function lackingFeature(
   list: readonly ListedFeature[],
   options: FeatureSignOutOptions,

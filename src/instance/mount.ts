@@ -95,10 +95,7 @@ export function registerSessions(instance: FastifyInstance, auth: AuthInstance):
   });
 }
 
-/**
- * Says once that sessions are read with another configuration than the application has mounted. One without a
- * mount only reads the sessions of another, which is fine.
- */
+/** Says once that sessions are read with another configuration than the application has mounted. */
 export function warnOfOtherConfig(auth: AuthInstance, { server, log }: SessionRequest): void {
   const mounted = mountedIn(server);
   if (mounted.length === 0 || mounted.some(({ paths }) => paths.has(auth))) return;

@@ -1,7 +1,4 @@
-/**
- * The configurations that a function returns for requests. Each is copied and checked with its first request,
- * and another object for the same `tenant` takes over what is known of it, such as failed attempts to sign in.
- */
+/** The configurations that a function returns. Another object for the same `tenant` takes over what is known of it. */
 import type { Adapter } from "@auth/core/adapters";
 import type { FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
@@ -47,12 +44,7 @@ export class Tenants {
     return tenants;
   }
 
-  /**
-   * The configuration for a request, for which the function is called once.
-   *
-   * @throws {FastifyAuthError} 404 if there is none, 503 if the function failed without a `statusCode`, 500 if
-   * the configuration cannot be used.
-   */
+  /** Throws 404 if there is none, 503 if the function failed without a `statusCode`, 500 if it cannot be used. */
   async configOf(request: SessionRequest): Promise<FastifyAuthConfig> {
     // It would wait for the function, which waits for it.
     if (this.#choosing.getStore()?.request === request) throw this.#unusable(ASKS_FOR_SESSION, request);

@@ -36,11 +36,8 @@ export interface Opened {
 }
 
 /**
- * Opens a token, trying no more than the one key that its header points at.
- *
- * @param secrets That of new tokens first.
- * @param otherSalts The salts of our other keys: a token of another cookie is not one of an unknown secret.
- * @returns Why it is refused; `undefined` for one that only core can judge.
+ * Opens a token with the one key that its header points at; `undefined` for one that only core can judge. The secret of
+ * new tokens is first, and `otherSalts` tell a token of another cookie from one of an unknown secret.
  */
 export function open(
   token: string,
@@ -110,10 +107,7 @@ interface DerivedKey {
   readonly mac: KeyObject;
 }
 
-/**
- * Kept for the process: deriving a key takes more than ten times as long as opening a token. There are a few
- * secrets for each tenant, with a dozen salts.
- */
+/** For the process: deriving a key takes ten times as long as opening a token. A tenant has some secrets and salts. */
 const derivedKeys = new LRUCache<string, DerivedKey>({ max: 20_000 });
 
 function derivedKey(secret: string, salt: string): DerivedKey {
@@ -133,10 +127,7 @@ function derivedKey(secret: string, salt: string): DerivedKey {
   return key;
 }
 
-/**
- * Why a token is not a session of ours, in the words of `jose`, which core's log has. There is one of each kind,
- * without a stack: a client can send any number of such tokens.
- */
+/** Why a token is refused, in the words of `jose`. One of each kind, without a stack: a client can send any number. */
 export class Refusal extends Error {
   /** Whether another process may know the key: then the token is left in the browser. */
   declare readonly unknownKey: boolean;

@@ -1,10 +1,8 @@
 /**
  * The session token in cookies.
  *
- * Core splits a token that a browser would refuse into cookies with a number at the end of their names, and
- * takes every cookie whose name starts with the session cookie's for a part of it: `sessionid` beside
- * `session`. Here the session is the cookie of the configured name, or else a run `.0`, `.1`, … of it. All
- * others are the application's, and are neither read nor removed.
+ * A session is the cookie of the configured name, or else a run `.0`, `.1`, … of it. Core takes every cookie whose
+ * name begins so for a part: `sessionid` beside `session`. Here those are neither read nor removed.
  */
 import { parseCookie } from "cookie";
 import type { CookieSettings } from "../config/cookies.ts";
@@ -16,7 +14,6 @@ import type { FastifyAuthErrorCode } from "../errors.ts";
 import { withoutName } from "./name.ts";
 
 export interface SessionCookie {
-  /** The token; empty if there is none, or if it is in too many cookies. */
   readonly token: string;
   /** All cookies of the session that the request carries, also chunks beside a whole cookie or after a gap. */
   readonly names: readonly string[];
@@ -32,7 +29,6 @@ const MOST_CHUNKS = 16;
 /** Node refuses requests with more characters of headers, unless it is told not to. */
 const LONGEST_BY_DEFAULT = 16_384;
 
-/** The most characters of a token that is looked at, by `sessionCookieLimit`. */
 export function longestToken(cookieLimit: number): number {
   return Math.min(Math.max(LONGEST_BY_DEFAULT, cookieLimit), MOST_CHUNKS * CHUNK_SIZE);
 }
@@ -66,7 +62,6 @@ function isRepeated(name: string, header: string): boolean {
   return header.includes(next, first);
 }
 
-/** Whether a cookie of this name is the session's, or one of its chunks. */
 export function isSessionPart(key: string, name: string): boolean {
   return key.startsWith(name) && /^(?:\.\d+)?$/.test(key.slice(name.length));
 }
@@ -76,19 +71,14 @@ export function possibleParts(name: string, longest: number = LONGEST_BY_DEFAULT
   return [name, ...Array.from({ length: Math.ceil(longest / CHUNK_SIZE) }, (_, i) => `${name}.${i}`)];
 }
 
-/**
- * What a browser has to be told to hold a token, and no other cookies of the session that it may hold.
- *
- * @param expires Until when; `undefined` for as long as it runs.
- */
+/** What a browser has to be told to hold a token, and no other cookies of the session that it may hold. */
 export function sessionCookies(
   token: string,
   held: readonly string[],
   { name, options }: CookieSettings,
   expires: Date | undefined,
 ): SetCookie[] {
-  const values = new Map<string, string>();
-  for (const part of held) values.set(part, "");
+  const values = new Map(held.map((part) => [part, ""]));
   const count = Math.ceil(token.length / CHUNK_SIZE);
   values.set(name, count === 1 ? token : "");
   // Beside chunks a whole cookie would be read instead of them, and one after the last as a part of them.
@@ -97,11 +87,10 @@ export function sessionCookies(
   }
   const { expires: _expires, ...beside } = options;
   const kept = expires === undefined ? beside : { ...beside, expires };
-  const cookies: SetCookie[] = [];
-  for (const [name, value] of values) {
-    cookies.push(value === "" ? removalOf(name, options) : { name, value, options: kept });
-  }
-  return cookies;
+  return Array.from(
+    values,
+    ([name, value]) => value === "" ? removalOf(name, options) : { name, value, options: kept },
+  );
 }
 
 /** By default nginx answers 502 for replies with more than 4 KB of headers, which have other cookies too. */
@@ -120,11 +109,6 @@ export class SessionTooLarge extends AuthError {
   readonly code: FastifyAuthErrorCode = "FST_AUTHJS_SESSION_TOO_LARGE";
 }
 
-/**
- * Encodes a token, with a warning about one that some servers refuse already.
- *
- * @throws {SessionTooLarge} If its cookie would have more bytes than the limit.
- */
 export async function encodeWithin(
   jwt: Pick<JWTOptions, "encode">,
   params: JWTEncodeParams,

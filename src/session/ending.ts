@@ -1,7 +1,4 @@
-/**
- * The end of a session: nothing that was read before may bring it back. This process remembers it by the name
- * of the session, and others learn of it through the `store`, for as long as such a request may take.
- */
+/** The end of a session: nothing that was read before may bring it back, here or in another process. */
 import type { LoggerInstance } from "@auth/core/types";
 import type { ListedSession } from "../adapter/added_methods.ts";
 import { removalOf } from "../http/set_cookie.ts";
@@ -21,10 +18,7 @@ export interface EndingContext {
   readonly logger: Pick<LoggerInstance, "error">;
 }
 
-/**
- * For how long after the end of its session a request may come that was sent before, in milliseconds. Its
- * reply leaves the cookies alone, since they may be of the next session already.
- */
+/** Milliseconds for which a request may come that was sent before the end: its cookies may be of the next session. */
 const LATE_REQUESTS_MS = 30_000;
 
 const ENDED = "ended";
@@ -40,10 +34,7 @@ export function endedRead(
   return milliseconds < LATE_REQUESTS_MS ? SIGNED_OUT : removal(names, name, settings.live.endings(name), settings);
 }
 
-/**
- * A read without a session, which removes its cookies, unless the session has ended more often than that when
- * the reply leaves: then its browser has signed in, whatever the cookie held.
- */
+/** Removes the cookies, unless the session ended more often by then: its browser has signed in. */
 export function removal(
   names: readonly string[],
   name: string,
@@ -69,11 +60,7 @@ export function cookieUpdate(cookies: CookieUpdate["cookies"], context: ReadCont
   };
 }
 
-/**
- * Ends the session of a token: it signed out, its `jwt` callback said so, or its browser has another one.
- *
- * @returns Why copies of the token may still be accepted, which was logged.
- */
+/** Ends the session of a token. Gives why copies of it may still be accepted, which was logged. */
 export async function endSession(
   token: string,
   context: EndingContext,

@@ -9,13 +9,11 @@ import type { SetCookie } from "../http/set_cookie.ts";
 import { Buffer } from "node:buffer";
 import { decodeBase64Url } from "../utils/decode.ts";
 
-/** A session in a JWT, by its token. */
 export interface NamedSession {
   readonly claims: JWT;
   readonly name: string;
 }
 
-/** A sign-in, as core gives it to `callbacks.jwt`. */
 export type SignInParams = Parameters<NonNullable<NonNullable<AuthConfig["callbacks"]>["jwt"]>>[0];
 
 export interface SessionSignIn {
@@ -34,11 +32,11 @@ export interface SignInWithRow extends SessionSignIn {
   readonly heldToken: string;
   readonly cookies: string;
   readonly claims?: JWT | undefined;
-  /** What the cookies beside that of the session are made with. */
   readonly settings: RowSettings;
   readonly adapter: Adapter;
 }
 
+/** What the cookies beside that of the session are made with. */
 export interface RowSettings {
   readonly jwt: { readonly secret: string | string[] };
   besideCookie(definition: CookieDefinition): CookieSettings;
@@ -73,7 +71,6 @@ export interface SessionHooks {
   /** Whether a session has ended elsewhere; throws if that is not known. */
   hasEnded?(session: NamedSession, use: SessionUse | undefined): Promise<boolean>;
   onEnd?(session: NamedSession): Promise<void>;
-  /** The sessions in a JWT that are known. */
   readonly known?: KnownSessions;
   /** What the token of a row ends with, besides the random part, for a user who signs in. */
   rowTag?(signIn: SessionSignIn): string;
@@ -81,7 +78,6 @@ export interface SessionHooks {
   tagOfRow?(token: string): string;
 }
 
-/** Whether a session in a JWT has ended elsewhere, as far as a feature knows. */
 export async function hasEndedElsewhere(
   session: NamedSession,
   hooks: readonly SessionHooks[],

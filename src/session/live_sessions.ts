@@ -1,7 +1,6 @@
 /**
- * What this process knows of the sessions in use: their newest tokens, what is under way, and which of them
- * ended. Requests that left the browser before a new cookie came carry the old token, and whoever rotates
- * refresh tokens takes the second use of one for theft.
+ * What this process knows of the sessions in use. Requests that left the browser before a new cookie came carry the
+ * old token, and whoever rotates refresh tokens takes the second use of one for theft.
  */
 import type { JWT } from "@auth/core/jwt";
 import { LRUCache } from "lru-cache";
@@ -71,10 +70,7 @@ export class LiveSessions {
     this.#successors.set(ownString(token), ownString(by));
   }
 
-  /**
-   * Updates a session by its newest token, after what is under way. Reads that begin meanwhile wait for it: of
-   * two new tokens, one would lack what the other has.
-   */
+  /** Updates a session alone, since of two new tokens one would lack what the other has. */
   async update<Result extends Outcome>(
     name: string,
     token: string,
@@ -104,7 +100,6 @@ export class LiveSessions {
     return newest;
   }
 
-  /** The newest token after what is under way, which may fail. */
   async #after(underWay: Promise<Outcome>, token: string): Promise<string> {
     const { sealed = token } = await underWay.catch((): Outcome => ({}));
     return this.newest(sealed);
@@ -127,7 +122,7 @@ export class LiveSessions {
     return monotonicNow() - end.at;
   }
 
-  /** Ends a session. Returns how often it has ended. */
+  /** Returns how often the session has ended. */
   end(name: string): number {
     const end = this.#ends.get(name) ?? { times: 0, at: monotonicNow(), until: 0 };
     end.times++;

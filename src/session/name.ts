@@ -1,9 +1,6 @@
 /**
- * The name of a session, which all its tokens have from its sign-in to its end, and what they come in: a cookie
- * or a header. It is no secret.
- *
- * Tokens of earlier builds and of other applications with Auth.js have none. Until its first renewal the name
- * of such a session is the `jti` of its token, or else a digest.
+ * The name of a session, which all its tokens have and which is no secret, and what they come in. Tokens of other
+ * applications with Auth.js have none: until the first renewal it is the `jti`, or else a digest.
  */
 import type { Adapter } from "@auth/core/adapters";
 import type { JWT, JWTOptions } from "@auth/core/jwt";
@@ -19,7 +16,6 @@ export function nameOf(claims: JWT, token: string): string {
   return typeof name === "string" && name !== "" ? name : digestName(token);
 }
 
-/** The name that the claims themselves have. */
 export function namedBy(claims: JWT): string | undefined {
   const name = claims[CLAIM];
   return typeof name === "string" && name !== "" ? name : undefined;
@@ -37,12 +33,10 @@ export function rowName(
 /** What the name of a session that ends with the browser ends with, and the random part of the token of its row. */
 export const EPHEMERAL_TAG = ".ephemeral";
 
-/** Whether a session ends with the browser, by its name or the token of its row. */
 export function isEphemeral(name: string): boolean {
   return /\.ephemeral(?=\.|$)/.test(name);
 }
 
-/** The name that stands for a token which does not open. */
 export function digestName(token: string): string {
   return hash("sha256", token, "base64url");
 }
@@ -58,10 +52,7 @@ export function withoutName({ [CLAIM]: _name, ...claims }: JWT): JWT {
   return claims;
 }
 
-/**
- * Whether a codec of the application keeps the name, without which each token is a session of its own. One
- * that fails is left alone: it may need what is not there yet, and says so when a session is read.
- */
+/** Whether a codec of the application keeps the name. One that fails may need what is not there yet. */
 export async function keepsName(
   { jwt, cookie }: { jwt: JWTOptions & { secret: string | string[] }; cookie: { name: string } },
 ): Promise<boolean> {
@@ -90,10 +81,7 @@ export function isRowFor(sessionToken: string, use: TokenUse): boolean {
   return /\.bearer(?=\.|$)/.test(sessionToken) === (use === "header");
 }
 
-/**
- * The adapter, which finds and ends the rows of one use only. The token of the row decides: some databases find
- * it by another spelling, too.
- */
+/** The adapter for one use. The token of the row decides: some databases find it by another spelling, too. */
 export function rowsForUse(adapter: Adapter, use: TokenUse): Adapter {
   return {
     ...adapter,

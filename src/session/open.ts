@@ -27,12 +27,7 @@ const KEY_LENGTH = 43;
 /** The share of tokens that displace others from a full cache: if all did, none would be found again. */
 const ADMITTED = 1 / 8;
 
-/**
- * Opens a token. Those in core's format that were opened lately are remembered.
- *
- * @throws {Refusal} If the token is not ours; {@linkcode JWTSessionError} if the decoder, which may be the
- * application's, does not accept it.
- */
+/** Throws a {@linkcode Refusal} for a token that is not ours, a {@linkcode JWTSessionError} if the decoder fails. */
 export async function openToken(token: string, settings: SessionSettings): Promise<OpenToken> {
   return openAtOnce(token, settings) ?? openAtOnce(token, settings, await decoded(token, settings))!;
 }
@@ -80,10 +75,7 @@ async function decoded(token: string, { jwt, cookie }: SessionSettings): Promise
   throw wrapError(JWTSessionError, new Error("Invalid JWT"));
 }
 
-/**
- * The application's encoder decides when its token ends, and may keep the `exp` of the claims: until the token
- * comes back, the session is said to end no later than that.
- */
+/** The application's encoder may keep the `exp` of the claims: the session is said to end no later than that. */
 function earlier(end: Date, exp: unknown): Date {
   const kept = typeof exp === "number" ? Math.floor(exp) * 1000 : NaN;
   return kept > Date.now() && kept < end.getTime() ? new Date(kept) : end;

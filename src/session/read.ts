@@ -29,7 +29,6 @@ export interface CookieUpdate {
   readonly checkOtherProcesses?: () => Promise<unknown>;
 }
 
-/** The user is not signed in, and no cookie has to change. */
 export const SIGNED_OUT: SessionRead = Object.freeze({ session: null });
 
 /** Core's logger, and a cheaper method for what any client can cause at will. */
@@ -59,10 +58,7 @@ export function sessionOf(claims: JWT, expires: string) {
   return { user: { name: claims.name, email: claims.email, image: claims.picture }, expires };
 }
 
-/**
- * The session as core delivers it, over HTTP: dates are texts, functions are gone. A callback can return anything, and
- * only a well-formed session counts, since a guard must not take anything else for a user.
- */
+/** The session as over HTTP. A callback can return anything, which a guard must not take for a user. */
 export function toSession(
   value: unknown,
   { logger, settings }: {
@@ -103,10 +99,7 @@ export function wrapError(kind: new (cause?: string) => AuthError, cause: unknow
   return new kind(cause as string);
 }
 
-/**
- * A callback failed (503, or the `statusCode` of what was thrown). That says nothing about the session, so it
- * stays: the next read may succeed.
- */
+/** 503, or the `statusCode` of what was thrown. The session stays: the next read may succeed. */
 export class CallbackFailure extends FastifyAuthError {
   constructor(what: string, cause: unknown) {
     const { statusCode: status } = (cause ?? {}) as { statusCode?: unknown };
@@ -129,7 +122,6 @@ export function failedCallback(
   return { session: null, failure };
 }
 
-/** Logs a warning for the operator once, however many requests cause it. */
 export function warnOnce(
   { auth, log }: Pick<ReadContext, "auth" | "log">,
   what: string,

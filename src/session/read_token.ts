@@ -28,10 +28,7 @@ import {
 import { cookieEnd, lifetimesFor } from "./settings.ts";
 import { SessionStoreFailure } from "./shared_store.ts";
 
-/**
- * Reads the session of a token, and says what becomes of the cookie: that of a token which cannot be read is
- * removed, and if the application fails it stays. Never throws: a failure is logged.
- */
+/** Never throws. The cookie of a token that cannot be read is removed; if the application fails it stays. */
 export async function readJwtSession(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
   const { settings, logger } = context;
   const { live } = settings;
@@ -121,10 +118,7 @@ async function readNewest(opened: OpenToken, context: ReadContext): Promise<JwtR
   return newest === token ? read : { sealed: newest, ...read };
 }
 
-/**
- * Runs the callbacks, unless the session was ended from elsewhere. Ends the session or has it go on with the new
- * token, for the other requests of the session too.
- */
+/** Runs the callbacks, and ends the session or has it go on with the new token, for its other requests too. */
 async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
   const { settings: { live, hooks, refresh }, headers, logger } = context;
   const { name, token } = opened;
@@ -152,7 +146,6 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
   return read;
 }
 
-/** Runs the callbacks, which may refresh the token, in one of several processes. */
 async function refreshInTurn(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
   const { token, name } = opened;
   const turn = await inTurn(context, token, async () => {
@@ -176,10 +169,7 @@ async function asItIs({ claims, ends }: OpenToken, context: ReadContext): Promis
   return { token: claims, session, expires: ends.kept };
 }
 
-/**
- * Whether other processes have to wait. They do for a renewal, too, if the token has refresh tokens: a reply
- * with an old one must not follow one with the new one.
- */
+/** Whether other processes have to wait: a reply with an old refresh token must not follow one with the new one. */
 function isRefreshDue({ claims, due }: OpenToken, { settings }: ReadContext): boolean {
   if (due && settings.refreshes) return true;
   return settings.callbacks.jwt !== undefined && (settings.refresh.due?.(claims) ?? true);

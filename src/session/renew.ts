@@ -21,10 +21,7 @@ export const ENDED: JwtRead = Object.freeze({
   expires: new Date(0).toISOString(),
 });
 
-/**
- * Runs the callbacks in core's order: the `jwt` callback, the `session` callback (which may write to the token),
- * then a new token.
- */
+/** Runs the callbacks in core's order: the `session` callback may write to the token, which is sealed after it. */
 export async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
   const { settings, update, canSetCookie } = context;
   const { claims, due, ends } = opened;
@@ -76,12 +73,7 @@ export async function makeSession(token: JWT, expires: string, context: ReadCont
   }
 }
 
-/**
- * Changes the claims of a session, in one request and one process at a time. The reads that follow get the new
- * token, and give it to the browser.
- *
- * @param change Makes new claims, unless others have done so meanwhile.
- */
+/** Changes the claims of a session, unless others have done so meanwhile. Later reads give them to the browser. */
 export async function changeClaims(
   token: string,
   change: (claims: JWT) => Promise<JWT | undefined>,
@@ -117,10 +109,7 @@ export function cloneClaims(token: JWT): JWT {
 /** The bytes that its name adds to a session cookie. */
 const NAME_SIZE = 128;
 
-/**
- * The token that replaces another. If that of a read is too large, the session goes on with its claims as they
- * were, in a new token if the old one is due for renewal.
- */
+/** The token that replaces another. If that of a read is too large, the session goes on with its claims as before. */
 async function reseal(opened: OpenToken, token: JWT, context: ReadContext): Promise<string | undefined> {
   const { settings, logger, auth } = context;
   const { jwt, cookie, cookieLimit } = settings;
@@ -152,17 +141,14 @@ export function refreshedElsewhere(): FastifyAuthError {
   );
 }
 
-/** The result of the work, or the token that another process has made and whether that only updated the session. */
+/** The result of the work, or the token that another process has made. */
 type Turn<Result> =
   | { readonly done: Result; readonly joined?: never }
   | { readonly done?: never; readonly joined: OpenToken; readonly isUpdate: boolean };
 
 /**
- * Works on a token in one process at a time, which holds a lock for twice as long as others wait for it. If it
- * dies, another takes over once the lock has expired. Without a store this process is the only one.
- *
- * @param work What it returns as `sealed` is left for the others.
- * @returns `undefined` if another process takes too long.
+ * Works on a token in one process at a time, which leaves what is `sealed` for the others. If it dies, another takes
+ * over once the lock has expired. Gives nothing if another process takes too long.
  */
 export async function inTurn<Result extends { readonly sealed?: string | undefined }>(
   context: EndingContext,
@@ -229,12 +215,7 @@ export async function inTurn<Result extends { readonly sealed?: string | undefin
   }
 }
 
-/**
- * Updates a session by its newest token, in one request and one process at a time. Reads that begin meanwhile wait
- * for the updated one, and running requests with earlier tokens continue with it.
- *
- * @returns `undefined` if another process takes too long.
- */
+/** Updates a session in one request and one process at a time. Gives nothing if another process takes too long. */
 export async function updateInTurn<Result extends { readonly sealed?: string | undefined }>(
   name: string,
   token: string,

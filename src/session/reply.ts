@@ -71,10 +71,7 @@ function keepOwnCookies({ carried, updates, isOfAction }: RequestReads, reply: F
   reply.header("cache-control", raw.getHeader("cache-control"));
 }
 
-/**
- * Goes on when the reads are done. What `done` throws is an error of the reply, such as a header that cannot be
- * encoded, and goes to Fastify: in a promise that is not awaited, it would end the process.
- */
+/** Goes on when the reads are done. What `done` throws, such as for a header, would otherwise end the process. */
 async function finish(
   reads: RequestReads,
   reply: FastifyReply,
@@ -110,10 +107,7 @@ function replaceCookies(reply: FastifyReply, lines: string[]): void {
   reply.removeHeader("set-cookie").header("set-cookie", lines);
 }
 
-/**
- * Sets the cookies of an action in place of those of the same names, also on a reply whose handler writes the
- * head, which has none of the headers that Fastify would send.
- */
+/** Sets the cookies of an action in place of those of the same names, also if the handler writes the head. */
 export function setCookies(reply: FastifyReply, cookies: readonly SetCookie[]): void {
   RequestReads.of(reply.request).isOfAction = true;
   replaceCookies(reply, linesWith(cookies, reply, (name) => cookies.some((cookie) => cookie.name === name)));

@@ -53,10 +53,7 @@ export class RequestReads {
     this.#headers = request.headers;
   }
 
-  /**
-   * Those of a request. One that was made from it with other headers (`Object.create(request, …)`) may have
-   * another user, so it has its own; it has no reply that could carry cookies.
-   */
+  /** One made from a request with other headers (`Object.create(request, …)`) may have another user, and no reply. */
   static of(request: SessionRequest): RequestReads {
     const holder = request as SessionRequest & { [READS]?: RequestReads };
     const known = holder[READS];
@@ -79,7 +76,6 @@ export class RequestReads {
     return latest.result;
   }
 
-  /** Has the session read once more when it is asked for. */
   forget(config: FastifyAuthConfig): void {
     this.#latestOf(config).at = -Infinity;
   }
@@ -105,10 +101,7 @@ export class RequestReads {
     this.#latest.set(config, { config, cookies, result, at, isOfChange: true });
   }
 
-  /**
-   * A read is done. Returns whether the reply is to carry something of it, unless the request has changed
-   * something since it began.
-   */
+  /** A read is done. Returns whether the reply is to carry something: not if the request has changed more since. */
   done(of: LatestRead, { update, session }: SessionRead): boolean {
     this.underWay--;
     if (update === undefined) return false;
@@ -126,7 +119,6 @@ export class RequestReads {
     return true;
   }
 
-  /** Whether the newest read that changed something gave a session. */
   get givesSession(): boolean {
     return this.updates.at(-1)?.givesSession === true;
   }
@@ -135,10 +127,7 @@ export class RequestReads {
     return this.isSent || this.reply?.raw.headersSent === true;
   }
 
-  /**
-   * Waits for the reads under way, also for one that no handler awaits: it may have used up a refresh token.
-   * Then asks the other processes whether their sessions ended.
-   */
+  /** Waits also for a read that no handler awaits: it may have used up a refresh token. Then asks other processes. */
   async settled(): Promise<void> {
     for (const { result } of this.#latest.values()) await result;
     for (const { checkOtherProcesses } of this.updates) await checkOtherProcesses?.().catch(() => {});

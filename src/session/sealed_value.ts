@@ -1,8 +1,4 @@
-/**
- * Values in a store that others may read or write to. Each has a place, derived from a secret of all who may
- * read it: the name to keep it under, and the key that seals it. A value that was forged, cut or moved to
- * another place does not open.
- */
+/** Values in a store that others may write to: one that was forged, cut or moved to another place does not open. */
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from "node:crypto";
 import { decodeBase64Url } from "../utils/decode.ts";

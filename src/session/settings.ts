@@ -37,7 +37,6 @@ export interface KnownToken extends Opened, TokenLife {
 
 /** How to read and renew the sessions of one configuration over one scheme (http or https). */
 export interface SessionSettings extends Readonly<ReturnType<typeof ofScheme>> {
-  /** What tokens come in: one of the other use is refused. */
   readonly use: TokenUse;
   /** The adapter, which finds only the rows of sessions of this use. */
   readonly adapter: AuthConfig["adapter"];
@@ -60,7 +59,6 @@ export function sessionSettings(config: ResolvedConfig, live: LiveSessions, inUs
   return { http: settingsOf(false), https: settingsOf(true) };
 }
 
-/** The functions for tokens, and whether they are core's or ours. Members are merged as core merges them. */
 function codecOf(core: CoreConfig) {
   // In core's order. `resolveConfig()` has set `encode` and `decode`.
   const jwt = { secret: core.secret!, maxAge: lifetimesOf(core).tokenMaxAge, ...core.jwt } as JWTOptions & {
@@ -71,7 +69,7 @@ function codecOf(core: CoreConfig) {
   return { jwt, ownTokens: jwt.encode === encode && jwt.decode === decode };
 }
 
-/** For how many milliseconds a token of a session may be valid, and a request with it under way. */
+/** Milliseconds for which a token of a session may be valid, and a request with it under way. */
 export function longestUse(core: CoreConfig): number {
   // The application's codec may give its tokens a longer life, but no browser keeps them for longer.
   const seconds = codecOf(core).ownTokens ? lifetimesOf(core).tokenMaxAge : COOKIE_MAX_AGE;
@@ -88,7 +86,6 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
   const { expires: _expires, ...beside } = cookie.options;
   return {
     ...lifetimesOf(core),
-    /** Those of sessions that end with the browser. */
     ephemeral: lifetimesOf(core, config.ephemeralMaxAge ?? EPHEMERAL_MAX_AGE),
     strategy,
     cookie,
@@ -107,7 +104,6 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
       name: cookieSettings(definition, core, secure).name,
       options: beside,
     }),
-    /** What core hands to `encode` and `decode`, which may be the application's. */
     jwt,
     /** Whether tokens are sealed and opened as core does it: their times are as configured. */
     ownTokens,
@@ -117,7 +113,6 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
       maxSize: CACHE_SIZE,
       sizeCalculation: ({ text, token }) => token.length + text.length,
     }),
-    /** `resolveConfig()` has set it. */
     generateSessionToken: core.session!.generateSessionToken! as TokenGenerator,
     rows: core.adapter,
     /** The application's callbacks; without one, what core's default would return is made directly. */

@@ -63,7 +63,6 @@ export class SharedStore {
     };
   }
 
-  /** Makes calls only now and then while one has no answer. */
   async #attempt<Name extends keyof OpenStore>(
     name: Name,
     args: Arguments<Name>,
