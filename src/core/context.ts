@@ -139,9 +139,7 @@ export function addressOf({ origin, mountPath, action, provider, query }: Reques
 }
 
 /** The cookies of a session that the browser may hold: also some that it has not sent. */
-export function sessionParts(
-  { action, method, provider, headers, settings }: RequestContext,
-): readonly string[] {
+export function sessionParts({ action, method, provider, headers, settings }: RequestContext): readonly string[] {
   const { cookie: { name, options }, longestToken } = settings;
   const { names } = readSessionCookie(headers.cookie, name);
   const sameSite = String(options.sameSite).toLowerCase();

@@ -17,11 +17,7 @@ type Callbacks = Partial<NonNullable<AuthConfig["callbacks"]>>;
 type Events = NonNullable<AuthConfig["events"]>;
 
 /** Begins or ends a sign-in, in which core links the account to the user who `isSignedIn`. */
-export function signInOf(
-  context: ProviderContext,
-  adapter: Adapter | undefined,
-  isSignedIn: boolean,
-) {
+export function signInOf(context: ProviderContext, adapter: Adapter | undefined, isSignedIn: boolean) {
   const { config, provider, logger } = context;
   const { callbacks: { signIn: ownSignIn, redirect } = {}, events: own = {}, pages } = config.core;
   // The user that the `signIn` callback saw, and whether that returned a page.

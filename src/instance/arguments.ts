@@ -30,9 +30,5 @@ export function assertObject(value: unknown, what: string): asserts value is obj
 
 /** An error of arguments, with a status if they may come from a request. */
 export function invalid(where: string, message: string, statusCode?: 400): FastifyAuthError {
-  return new FastifyAuthError(
-    "FST_AUTHJS_CONFIG_INVALID",
-    `${where}: ${message}`,
-    statusCode && { statusCode },
-  );
+  return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", `${where}: ${message}`, statusCode && { statusCode });
 }

@@ -117,10 +117,7 @@ export function lackingFeature(
   }
 }
 
-export function isUsed(
-  { options, isUsed }: Pick<ListedFeature, "options" | "isUsed">,
-  facts: Facts,
-): boolean {
+export function isUsed({ options, isUsed }: Pick<ListedFeature, "options" | "isUsed">, facts: Facts): boolean {
   if (isUsed !== undefined) return isUsed(facts);
   const { config } = facts;
   return options.some((name) => config[name] !== undefined && config[name] !== false);

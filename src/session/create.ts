@@ -33,10 +33,7 @@ export interface NewSession {
 }
 
 /** Makes the session; none if the `jwt` callback returned null. */
-export async function createSession(
-  params: SignInParams,
-  request: SignInRequest,
-): Promise<NewSession | undefined> {
+export async function createSession(params: SignInParams, request: SignInRequest): Promise<NewSession | undefined> {
   const { config, settings, held: { token }, warnOnce, linksAccount, goesOn } = request;
   if (settings.strategy === "database") return await createRow(params, request);
   const { jwt: codec, hooks, cookie, cookieLimit } = settings;
@@ -83,12 +80,7 @@ async function createRow(params: SignInParams, request: SignInRequest): Promise<
       userId: await userIdOf(params, adapter),
       expires: new Date(Date.now() + lifetimesFor(tag, settings).maxAge * 1000),
     });
-  const cookies = sessionCookies(
-    token,
-    parts,
-    settings.cookie,
-    cookieEnd(token, settings, new Date(expires)),
-  );
+  const cookies = sessionCookies(token, parts, settings.cookie, cookieEnd(token, settings, new Date(expires)));
   for (const { onRow } of settings.hooks) cookies.push(...await onRow?.({ ...signIn, token }) ?? []);
   return { token, cookies };
 }

@@ -61,10 +61,7 @@ export function cookieUpdate(cookies: CookieUpdate["cookies"], context: ReadCont
 }
 
 /** Ends the session of a token. Gives why copies of it may still be accepted, which was logged. */
-export async function endSession(
-  token: string,
-  context: EndingContext,
-): Promise<SessionStoreFailure | undefined> {
+export async function endSession(token: string, context: EndingContext): Promise<SessionStoreFailure | undefined> {
   const { settings, logger } = context;
   const name = await sessionName(token, settings);
   settings.live.end(name);

@@ -3,11 +3,6 @@ import type { Store } from "../types.ts";
 import { IN_PROCESS } from "../utils/stores.ts";
 import { monotonicNow } from "../utils/time.ts";
 
-interface Value<T> {
-  readonly value: T;
-  readonly until: number;
-}
-
 /** The members of a set, and until when each counts. */
 type Members = Map<string, number>;
 
@@ -34,29 +29,25 @@ export function memoryStore(): Store {
   const locks = new Expiring<string>();
   const sets = new Expiring<Members>();
   const store: Store = {
-    get: (keys) => Promise.resolve(keys.map((key) => values.get(key)?.value)),
-    set(key, value, milliseconds) {
-      values.set(key, { value, until: monotonicNow() + milliseconds });
-      return Promise.resolve();
-    },
+    get: (keys) => Promise.resolve(keys.map((key) => values.get(key))),
+    set: (key, value, milliseconds) => Promise.resolve(values.set(key, value, monotonicNow() + milliseconds)),
     lock(key, owner, milliseconds) {
-      if (locks.get(key) !== undefined) return Promise.resolve(false);
-      locks.set(key, { value: owner, until: monotonicNow() + milliseconds });
-      return Promise.resolve(true);
+      const isFree = locks.get(key) === undefined;
+      if (isFree) locks.set(key, owner, monotonicNow() + milliseconds);
+      return Promise.resolve(isFree);
     },
     unlock(key, owner) {
-      if (locks.get(key)?.value === owner) locks.delete(key);
+      if (locks.get(key) === owner) locks.delete(key);
       return Promise.resolve();
     },
-    members: (key) => Promise.resolve([...current(sets.get(key)?.value).keys()]),
+    members: (key) => Promise.resolve([...current(sets.get(key)).keys()]),
     add(key, member, milliseconds) {
-      const until = monotonicNow() + milliseconds;
-      const { value, until: before } = sets.get(key) ?? { value: undefined, until: 0 };
-      sets.set(key, { value: current(value).set(member, until), until: Math.max(before, until) });
-      return Promise.resolve();
+      const members = current(sets.get(key)).set(member, monotonicNow() + milliseconds);
+      const last = [...members.values()].reduce((a, b) => Math.max(a, b));
+      return Promise.resolve(sets.set(key, members, last));
     },
     remove(key, member) {
-      const members = sets.get(key)?.value;
+      const members = sets.get(key);
       members?.delete(member);
       if (members?.size === 0) sets.delete(key);
       return Promise.resolve();
@@ -72,17 +63,17 @@ function current(members: Members = new Map()): Members {
 
 /** Values that are forgotten when their time is over: some at each write, so that no write takes long. */
 class Expiring<T> {
-  readonly #values = new Map<string, Value<T>>();
+  readonly #values = new Map<string, { readonly value: T; readonly until: number }>();
   /** Goes round all of them. */
   #sweep = this.#values.entries();
 
-  get(key: string): Value<T> | undefined {
-    const value = this.#values.get(key);
-    return value !== undefined && value.until > monotonicNow() ? value : undefined;
+  get(key: string): T | undefined {
+    const found = this.#values.get(key);
+    return found !== undefined && found.until > monotonicNow() ? found.value : undefined;
   }
 
-  set(key: string, value: Value<T>): void {
-    this.#values.set(key, value);
+  set(key: string, value: T, until: number): void {
+    this.#values.set(key, { value, until });
     for (let swept = 0; swept < 2; swept++) {
       const next = this.#sweep.next();
       if (next.done) this.#sweep = this.#values.entries();

@@ -22,10 +22,7 @@ export function namedBy(claims: JWT): string | undefined {
 }
 
 /** The name of a row. A token for a header that is sent as a cookie has another, so ending that ends nothing. */
-export function rowName(
-  token: string,
-  use: TokenUse = isRowFor(token, "header") ? "header" : "cookie",
-): string {
+export function rowName(token: string, use: TokenUse = isRowFor(token, "header") ? "header" : "cookie"): string {
   const name = digestName(use === "header" ? `bearer ${token}` : token);
   return isEphemeral(token) ? name + EPHEMERAL_TAG : name;
 }

@@ -15,11 +15,7 @@ import { monotonicNow } from "../utils/time.ts";
 import { placeOf } from "./sealed_value.ts";
 
 /** The read of a token whose session ended before the callbacks were done. */
-export const ENDED: JwtRead = Object.freeze({
-  token: null,
-  session: null,
-  expires: new Date(0).toISOString(),
-});
+export const ENDED: JwtRead = Object.freeze({ token: null, session: null, expires: new Date(0).toISOString() });
 
 /** Runs the callbacks in core's order: the `session` callback may write to the token, which is sealed after it. */
 export async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<JwtRead> {

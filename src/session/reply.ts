@@ -121,11 +121,7 @@ export function setCookies(reply: FastifyReply, cookies: readonly SetCookie[]): 
 
 type Held = Pick<Head, "getHeader">;
 
-function linesWith(
-  cookies: readonly SetCookie[],
-  head: Held,
-  replaces: (name: string) => boolean,
-): string[] {
+function linesWith(cookies: readonly SetCookie[], head: Held, replaces: (name: string) => boolean): string[] {
   const others = valuesOf(head, "set-cookie").filter((line) => !replaces(nameIn(line)));
   return [...others, ...cookies.map(toSetCookieLine)];
 }
