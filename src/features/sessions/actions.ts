@@ -1,17 +1,19 @@
 /** The sessions of a user: listing them, and ending them from elsewhere. */
-import type { ActionAuth } from "../../actions/perform.ts";
 import { fromAdapter } from "../../actions/account_rows.ts";
+import type { ActionAuth } from "../../actions/perform.ts";
+import { liveRows } from "../../adapter/added_methods.ts";
+import { toDate } from "../../adapter/dates.ts";
 import { eventsOf } from "../../telemetry/events.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { presentedToken, readSession } from "../../instance/read_session.ts";
 import { assertObject, invalid } from "../../instance/arguments.ts";
-import { type KnownSession, type KnownSessions, namedBy, sessionIdOf, type SessionKey } from "../../session/hooks.ts";
+import { type KnownSessions, namedBy, sessionIdOf, type SessionKey } from "../../session/hooks.ts";
+import { endRows } from "../../session/ending.ts";
 import { rowName } from "../../session/name.ts";
 import { openToken } from "../../session/open.ts";
-import type { SessionSettings } from "../../session/settings.ts";
+import { lifetimesFor, type SessionSettings } from "../../session/settings.ts";
 import type { SessionRequest } from "../../types.ts";
-import { claimOf } from "./records.ts";
-import { SessionRows } from "./rows.ts";
+import { claimOf } from "./mod.ts";
 import type { RevokeSessionsOptions, UserSession } from "./options.ts";
 
 /** The sessions of the signed-in user: that of the request first, then the one that was used last. */
@@ -27,24 +29,18 @@ export async function listSessions(auth: ActionAuth, request: SessionRequest): P
   const known = knownSessions(settings);
   const own = await fromAdapter(keyOf(cookie.token, settings));
   const sessions = own === undefined ? [] : await fromAdapter(known.list(own.user));
-  return sessions.map((each) => toUserSession(each, each.id === own?.id)).sort(byUse);
-}
-
-function toUserSession(known: KnownSession, current: boolean): UserSession {
-  const { user, id, expires, createdAt, lastSeenAt, userAgent } = known;
-  return {
+  return sessions.map(({ user, id, expires, createdAt, lastSeenAt, userAgent }) => ({
     id: sessionIdOf({ user, id }),
-    current,
+    current: id === own?.id,
     expires,
     ...(createdAt && { createdAt }),
     ...(lastSeenAt && { lastSeenAt }),
     ...(userAgent && { userAgent }),
-  };
+  })).sort((a, b) => Number(b.current) - Number(a.current) || usedAt(b) - usedAt(a));
 }
 
-function byUse(a: UserSession, b: UserSession): number {
-  const at = ({ lastSeenAt, createdAt }: UserSession) => (lastSeenAt ?? createdAt)?.valueOf() ?? 0;
-  return Number(b.current) - Number(a.current) || at(b) - at(a);
+function usedAt({ lastSeenAt, createdAt }: UserSession): number {
+  return (lastSeenAt ?? createdAt)?.valueOf() ?? 0;
 }
 
 /** Ends one session. Resolves with whether there was one. */
@@ -102,7 +98,7 @@ function allSessions({ instance }: ActionAuth): KnownSessions {
 }
 
 function knownSessions(settings: SessionSettings): KnownSessions {
-  if (settings.strategy === "database") return new SessionRows(settings);
+  if (settings.strategy === "database") return rowsIn(settings);
   const [known] = settings.hooks.flatMap(({ known }) => known ?? []);
   if (known !== undefined) return known;
   throw invalid(
@@ -110,4 +106,34 @@ function knownSessions(settings: SessionSettings): KnownSessions {
     'they are listed and ended with `revocable: true` and a `store`: redisStore() of "fastify-authjs/redis" or ' +
       "memoryStore(); or keep them in a database.",
   );
+}
+
+/** The sessions in a database. */
+function rowsIn(settings: SessionSettings): KnownSessions {
+  const rowsOf = (user: string) => liveRows(user, settings.adapter);
+  return {
+    list: async (user) =>
+      (await rowsOf(user)).map(({ sessionToken, expires, createdAt, lastSeenAt, userAgent }) => ({
+        user,
+        id: rowName(sessionToken),
+        expires,
+        createdAt: toDate(createdAt),
+        // A row says when it was written last, by when it expires.
+        lastSeenAt: toDate(lastSeenAt) ??
+          new Date(expires.valueOf() - lifetimesFor(sessionToken, settings).maxAge * 1000),
+        userAgent: userAgent ?? undefined,
+      })),
+    async end({ user, id }) {
+      const row = (await rowsOf(user)).find(({ sessionToken }) => rowName(sessionToken) === id);
+      if (row !== undefined) await endRows([row], settings);
+      return row !== undefined;
+    },
+    async endAll(user, except) {
+      // Twice: a bearer token may have been made of a session that was listed.
+      for (let round = 0; round < 2; round++) {
+        const rows = await rowsOf(user);
+        await endRows(rows.filter(({ sessionToken }) => rowName(sessionToken) !== except), settings);
+      }
+    },
+  };
 }
