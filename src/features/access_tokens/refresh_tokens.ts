@@ -4,7 +4,7 @@ import * as oauth from "oauth4webapi";
 import { parseJsonObject } from "../../utils/decode.ts";
 import { type OpenIdClient, requestOptions, toOpenIdClient } from "../../provider/openid_client.ts";
 import { unverifiedConform } from "../../provider/prepare.ts";
-import type { ProviderTokens } from "./provider_tokens.ts";
+import type { ProviderTokens } from "./mod.ts";
 
 type OAuthProvider = Omit<OpenIdClient, "issuer"> & {
   readonly issuer?: string;
@@ -127,17 +127,16 @@ interface RefreshFailure {
   readonly cause?: { readonly status?: unknown; readonly cause?: { readonly status?: unknown } };
 }
 
-/** Whether a provider refused the refresh token: it expired, was revoked, or was used before. */
-export function isRefused(failure: unknown): boolean {
-  const { code, error } = (failure ?? {}) as RefreshFailure;
-  return code === oauth.RESPONSE_BODY_ERROR && !CONFIGURATION_ERRORS.has(error) && !isTemporary(failure);
-}
-
-/** Whether a provider answered that it has too many requests, or a failure of its own: trying again helps. */
-export function isTemporary(failure: unknown): boolean {
+/**
+ * What a provider refused: the refresh token, which expired, was revoked or was used before; or anything for now,
+ * since it has too many requests or a failure of its own. `undefined` for other failures.
+ */
+export function refusalOf(failure: unknown): "token" | "temporary" | undefined {
   const { code, error, status, cause } = (failure ?? {}) as RefreshFailure;
-  if (code !== oauth.RESPONSE_BODY_ERROR && code !== oauth.RESPONSE_IS_NOT_CONFORM) return false;
-  if (error === "invalid_grant") return false;
+  const isBody = code === oauth.RESPONSE_BODY_ERROR;
+  if (!isBody && code !== oauth.RESPONSE_IS_NOT_CONFORM) return undefined;
   const answered = Number(cause?.cause?.status ?? cause?.status ?? status);
-  return TEMPORARY_ERRORS.has(error) || answered === 429 || answered >= 500;
+  const isTemporary = TEMPORARY_ERRORS.has(error) || answered === 429 || answered >= 500;
+  if (isTemporary && error !== "invalid_grant") return "temporary";
+  return isBody && !CONFIGURATION_ERRORS.has(error) ? "token" : undefined;
 }
