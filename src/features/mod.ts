@@ -14,8 +14,7 @@ import type { LiveConnectionsActions } from "./live_connections/on_session_end.t
 import type { ProviderLogoutConfig } from "./provider_logout/options.ts";
 import type { RateLimitConfig } from "./rate_limit/options.ts";
 import type { SessionsActions, SessionsConfig } from "./sessions/options.ts";
-import { GUARD } from "./step_up/guard_options.ts";
-import type { StepUpConfig, StepUpGuardOptions } from "./step_up/options.ts";
+import { GUARD, type StepUpConfig, type StepUpGuardOptions } from "./step_up/guard_options.ts";
 
 export type * from "./access_tokens/options.ts";
 export type * from "./accounts/types.ts";
@@ -27,7 +26,7 @@ export type { LiveConnectionsActions, LiveRequest, LiveSocket } from "./live_con
 export type * from "./provider_logout/options.ts";
 export type * from "./rate_limit/options.ts";
 export type * from "./sessions/options.ts";
-export type * from "./step_up/options.ts";
+export type { StepUpConfig, StepUpGuardOptions } from "./step_up/guard_options.ts";
 
 /** The options of the features. */
 export interface FeatureOptions

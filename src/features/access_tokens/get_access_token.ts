@@ -13,7 +13,7 @@ import { sessionName } from "../../session/open.ts";
 import { ownReadOf } from "../../session/read.ts";
 import { canCarryCookies } from "../../session/reply.ts";
 import { RequestReads } from "../../session/request_reads.ts";
-import type { SessionRequest } from "../../types.ts";
+import type { JWT, SessionRequest } from "../../types.ts";
 import { type ProviderTokens, tokensOf, withTokens } from "./mod.ts";
 import { refreshTokens, refusalOf } from "./refresh_tokens.ts";
 

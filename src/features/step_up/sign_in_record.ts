@@ -21,12 +21,7 @@ export interface SignInRecord {
 }
 
 /** The claim with the {@linkcode SignInRecord}. */
-const CLAIM = "signIn";
-
-/** The sign-in that the claims are of, if they say so. */
-export function signInOf(claims: JWT): SignInRecord | undefined {
-  return claims[CLAIM] as SignInRecord | undefined;
-}
+export const CLAIM = "signIn";
 
 /**
  * What claims say of a sign-in: how and when the user was authenticated, as far as that is known, and the record.

@@ -6,7 +6,7 @@ import type { FastifyReply } from "fastify";
 import { parseCookie } from "cookie";
 import type { JWT } from "@auth/core/jwt";
 import { signIn } from "../../actions/actions.ts";
-import { type AuthInstance, authInstance } from "../../instance/auth_instance.ts";
+import { authInstance } from "../../instance/auth_instance.ts";
 import { cookieSettings } from "../../config/cookies.ts";
 import type { NoticeCode } from "../../config/notices.ts";
 import { removalOf, type SetCookie, toSetCookieLine } from "../../http/set_cookie.ts";
@@ -15,7 +15,7 @@ import { presentedToken, readClaims } from "../../instance/read_session.ts";
 import type { GuardedReply } from "../../types.ts";
 import { requireOrigin } from "../../http/origin.ts";
 import { toList } from "../../guard/guard_options.ts";
-import { ATTEMPT, signInClaims, signInOf } from "./sign_in_record.ts";
+import { ATTEMPT, CLAIM, signInClaims, type SignInRecord } from "./sign_in_record.ts";
 import { RequestReads } from "../../session/request_reads.ts";
 import { returnPath, signInAddress } from "../../guard/sign_in_redirect.ts";
 import type { Guarded, GuardRefusal } from "../../core/context.ts";
@@ -31,35 +31,26 @@ interface StepUp {
 
 /** Why a user was not authenticated as checked options require; `undefined` if that is so. */
 export async function refusalOf(guarded: Guarded): Promise<GuardRefusal | undefined> {
-  const { options } = guarded;
-  const required = { maxAge: options.maxAge, acr: toList(options.acr), amr: toList(options.amr) };
-  const claims = await claimsOf(guarded) ?? {};
-  if (meets(claims, required, Date.now())) return;
-  return {
-    error: new FastifyAuthError("FST_AUTHJS_STEP_UP_REQUIRED", "Sign in again to use this route."),
-    challenge: challengeOf(required),
-    signIn: (reply) => startStepUp(required, claims, guarded, reply),
-  };
-}
-
-/** The challenge for a client that shows no pages (RFC 9470 section 3). */
-function challengeOf({ maxAge, acr }: StepUp): string {
-  return [
+  const { options: { maxAge, ...options }, request, config } = guarded;
+  const required = { maxAge, acr: toList(options.acr), amr: toList(options.amr) };
+  const { cookie, settings } = presentedToken(request, config)!;
+  // How the user signed in: claims of the token, or with a session in a database those of a cookie. A bearer token is
+  // of a session of its own, which no cookie is signed with.
+  const claims = settings.strategy === "jwt"
+    ? await readClaims(request, config)
+    : signInClaims(RequestReads.of(request).cookies(config) ?? "", cookie.token, settings);
+  if (meets(claims ?? {}, required, Date.now())) return;
+  // The challenge for a client that shows no pages (RFC 9470 section 3).
+  const challenge = [
     'error="insufficient_user_authentication"',
     ...(maxAge === undefined ? [] : [`max_age="${maxAge}"`]),
-    ...(acr.length === 0 ? [] : [`acr_values="${acr.join(" ")}"`]),
+    ...(required.acr.length === 0 ? [] : [`acr_values="${required.acr.join(" ")}"`]),
   ].join(", ");
-}
-
-/**
- * How the user of the session signed in: claims of its token, or with a session in a database those of a
- * cookie.
- */
-async function claimsOf({ request, config }: Guarded): Promise<JWT | null> {
-  const { cookie, settings } = presentedToken(request, config)!;
-  if (settings.strategy === "jwt") return await readClaims(request, config);
-  // A bearer token is of a session of its own, which no cookie is signed with.
-  return signInClaims(RequestReads.of(request).cookies(config) ?? "", cookie.token, settings) ?? null;
+  return {
+    error: new FastifyAuthError("FST_AUTHJS_STEP_UP_REQUIRED", "Sign in again to use this route."),
+    challenge,
+    signIn: (reply) => startStepUp(required, claims ?? {}, guarded, reply),
+  };
 }
 
 /** @param now Milliseconds since 1970. */
@@ -90,13 +81,13 @@ async function startStepUp(
   reply: GuardedReply,
 ): Promise<boolean> {
   const instance = authInstance(config);
-  const { core, origin } = instance.config;
+  const { core, origin, providers } = instance.config;
   const { name, options } = cookieSettings(ATTEMPT, core, requireOrigin(request, origin).secure);
   const setCookie = (cookie: SetCookie) => reply.header("set-cookie", toSetCookieLine(cookie));
   const requirement = JSON.stringify([stepUp.maxAge, stepUp.acr, stepUp.amr]);
   const held = parseCookie(request.headers.cookie ?? "")[name] ?? "";
   const [, at, begun] = /^(\d+) (.*)$/s.exec(held) ?? [];
-  const record = signInOf(claims);
+  const record = claims[CLAIM] as SignInRecord | undefined;
   const isTried = record !== undefined && begun === requirement && record.at >= Number(at);
   // What was met then and is not now has run out: the user signs in once more.
   if (isTried && !meets(claims, stepUp, record.at)) {
@@ -104,37 +95,25 @@ async function startStepUp(
     const code: NoticeCode = "FST_AUTHJS_WARN_STEP_UP";
     const { provider } = record;
     instance.once(`step-up ${provider}`, () => request.log.warn({ code }, inVain(provider, claims)));
-    throw new FastifyAuthError(
-      "FST_AUTHJS_FORBIDDEN",
-      "The sign-in is not of the kind that this route requires.",
-    );
+    throw new FastifyAuthError("FST_AUTHJS_FORBIDDEN", "The sign-in is not of the kind that this route requires.");
   }
-  setCookie({
-    name,
-    value: `${Date.now()} ${requirement}`,
-    options: { ...options, maxAge: ATTEMPT_SECONDS },
-  });
-  const provider = providerOf(record?.provider, instance);
-  if (provider === undefined) return showWays(stepUp, { request, config }, reply);
+  setCookie({ name, value: `${Date.now()} ${requirement}`, options: { ...options, maxAge: ATTEMPT_SECONDS } });
+  // That of the session, or the only one there is.
+  const all = [...providers.values()];
+  const used = record === undefined ? (all.length === 1 ? all[0] : undefined) : providers.get(record.provider);
+  if (used?.type !== "oauth" && used?.type !== "oidc") {
+    // The built-in page, with the ways to sign in that count, if there are some.
+    const ways = all.filter(({ type }) => core.callbacks?.jwt || counts(type, stepUp)).map(({ id }) => id);
+    if (core.pages?.signIn || ways.length === 0) return false;
+    const asked = { ...parametersOf(stepUp), prompt: "login", ways: ways.join(" ") };
+    const address = signInAddress(request, config, asked);
+    if (address === undefined) return false;
+    reply.redirect(address, 302);
+    return true;
+  }
   const callbackUrl = returnPath(request, config);
   const asked = { authorizationParams: parametersOf(stepUp), ...(callbackUrl !== undefined && { callbackUrl }) };
-  await signIn({ config, instance }, request as never, reply as FastifyReply, provider, asked, true);
-  return true;
-}
-
-/** Redirects to the built-in page with the ways to sign in that count, if there are some. */
-function showWays(
-  stepUp: StepUp,
-  { request, config }: Pick<Guarded, "request" | "config">,
-  reply: GuardedReply,
-): boolean {
-  const { core, providers } = authInstance(config).config;
-  const ways = [...providers.values()].filter(({ type }) => core.callbacks?.jwt || counts(type, stepUp));
-  if (core.pages?.signIn || ways.length === 0) return false;
-  const asked = { ...parametersOf(stepUp), prompt: "login", ways: ways.map(({ id }) => id).join(" ") };
-  const address = signInAddress(request, config, asked);
-  if (address === undefined) return false;
-  reply.redirect(address, 302);
+  await signIn({ config, instance }, request as never, reply as FastifyReply, used.id, asked, true);
   return true;
 }
 
@@ -158,11 +137,4 @@ function parametersOf({ maxAge, acr, amr }: StepUp): Record<string, string> {
     ...(acr.length > 0 && { acr_values: acr.join(" ") }),
     ...(amr.length > 0 && { prompt: "login" }),
   };
-}
-
-/** The provider to sign in with: that of the session, or the only one there is. */
-function providerOf(id: string | undefined, { config }: AuthInstance): string | undefined {
-  const all = [...config.providers.values()];
-  const used = id === undefined ? (all.length === 1 ? all[0] : undefined) : config.providers.get(id);
-  return used?.type === "oauth" || used?.type === "oidc" ? used.id : undefined;
 }
