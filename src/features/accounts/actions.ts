@@ -11,9 +11,7 @@ import type { GuardedReply, SessionRequest } from "../../types.ts";
 import { assertObject, invalid } from "../../instance/arguments.ts";
 import { assertNoLink, assertOwnRequest } from "../../http/cross_site.ts";
 import { requireOrigin } from "../../http/origin.ts";
-import type { ProviderSummary } from "../../provider/summary.ts";
 import { beginSignIn } from "../../routes/signin.ts";
-import type { SessionSettings } from "../../session/settings.ts";
 import { eventsOf } from "../../telemetry/events.ts";
 import type { LinkAccountOptions, LinkAccountResult, LinkedAccount, UnlinkAccountOptions } from "./types.ts";
 
@@ -34,7 +32,20 @@ export async function linkAccount(
       "An account is linked in a browser that is signed in with its session cookie, not with a bearer token.",
     );
   }
-  assertLinkable(provider, auth.instance.config.providers.get(provider), settings);
+  const { type, checks = [], formPost } = auth.instance.config.providers.get(provider) ?? {};
+  if (type !== "oauth" && type !== "oidc") {
+    throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", `There is no OAuth provider "${provider}".`);
+  }
+  if (!["pkce", "state", "nonce"].some((check) => checks.includes(check as "state"))) {
+    throw invalid("linkAccount()", `give "${provider}" a check: \`checks: ["pkce", "state"]\`.`);
+  }
+  if (formPost && settings.cookie.options.sameSite !== "none") {
+    throw invalid(
+      "linkAccount()",
+      `the site of "${provider}" posts its answer (\`response_mode=form_post\`), and browsers send the session cookie ` +
+        'with that only if it has `sameSite: "none"`.',
+    );
+  }
   const outcome = await perform(auth, request, reply, {
     what: "Linking",
     action: "signin",
@@ -46,26 +57,6 @@ export async function linkAccount(
     isSent: redirect !== false,
   });
   if (redirect === false) return { url: urlOf(outcome) };
-}
-
-function assertLinkable(
-  id: string,
-  provider: ProviderSummary | undefined,
-  { cookie }: SessionSettings,
-): asserts provider is ProviderSummary {
-  if (provider?.type !== "oauth" && provider?.type !== "oidc") {
-    throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", `There is no OAuth provider "${id}".`);
-  }
-  if (!["pkce", "state", "nonce"].some((check) => provider.checks.includes(check as "state"))) {
-    throw invalid("linkAccount()", `give "${id}" a check: \`checks: ["pkce", "state"]\`.`);
-  }
-  if (provider.formPost && cookie.options.sameSite !== "none") {
-    throw invalid(
-      "linkAccount()",
-      `the site of "${id}" posts its answer (\`response_mode=form_post\`), and browsers send the session cookie with ` +
-        'that only if it has `sameSite: "none"`.',
-    );
-  }
 }
 
 export async function listAccounts(auth: ActionAuth, request: SessionRequest): Promise<LinkedAccount[]> {
@@ -119,11 +110,17 @@ export async function removeAccount(
   if (row === undefined) {
     throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", `The signed-in user has no such ${what}.`);
   }
-  const hasOther = otherSignInMethod || canUseMail(user, auth);
-  if (!hasOther && !rows.some((each) => each !== row && isUsable(each, auth))) throw lastMethod();
+  // A link can be mailed, though to no address that was never verified: it may be that of another person. The adapter
+  // keeps a Date, some schemas a boolean.
+  const hasMail = Boolean(user.email) && Boolean(user.emailVerified) &&
+    [...config.providers.values()].some(({ type }) => type === "email");
+  const hasOther = otherSignInMethod || hasMail;
+  // The provider of an account may have been removed from the configuration.
+  const isUsable = ({ provider }: ListedAccount) => config.providers.has(provider);
+  if (!hasOther && !rows.some((each) => each !== row && isUsable(each))) throw lastMethod();
   const { provider, providerAccountId } = row;
   await fromAdapter(adapter.unlinkAccount({ provider, providerAccountId }));
-  if (hasOther || (await list(user, adapter)).some((each) => isUsable(each, auth))) {
+  if (hasOther || (await list(user, adapter)).some(isUsable)) {
     if (config.providers.get(provider)?.type === "webauthn") {
       await fromAdapter((adapter as PasskeyAdapter).deleteAuthenticator?.(providerAccountId));
     }
@@ -134,18 +131,6 @@ export async function removeAccount(
   // Another request has unlinked the other one meanwhile.
   await fromAdapter(adapter.linkAccount!(row as unknown as AdapterAccount));
   throw lastMethod();
-}
-
-/** Whether the user can sign in with it: its provider may have been removed from the configuration. */
-function isUsable({ provider }: ListedAccount, { instance }: ActionAuth): boolean {
-  return instance.config.providers.has(provider);
-}
-
-/** Whether a sign-in link can be mailed. An address that was never verified may be that of another person. */
-function canUseMail({ email, emailVerified }: AdapterUser, { instance }: ActionAuth): boolean {
-  const hasMail = [...instance.config.providers.values()].some(({ type }) => type === "email");
-  // A Date, though some schemas keep a boolean.
-  return hasMail && Boolean(email) && Boolean(emailVerified);
 }
 
 /** Refuses what a page of another origin sent, and links if a `caller` is not for them. */
@@ -165,18 +150,8 @@ function lastMethod(): FastifyAuthError {
   );
 }
 
-interface SignedInUser {
-  readonly user: AdapterUser;
-  readonly adapter: Adapter;
-  readonly settings: SessionSettings;
-}
-
 /** @throws {FastifyAuthError} If no user of the adapter is signed in. */
-export async function signedInUser(
-  auth: ActionAuth,
-  request: SessionRequest,
-  caller: string,
-): Promise<SignedInUser> {
+export async function signedInUser(auth: ActionAuth, request: SessionRequest, caller: string) {
   await auth.instance.requireReady();
   const { adapter } = auth.instance.config.core;
   if (adapter === undefined) {

@@ -20,16 +20,22 @@ class LinkSessionRequired extends AuthError {
 }
 
 /**
- * Answers the callback of a sign-in that the user began to link an account.
+ * Answers the callback of a sign-in that the user began to link an account. An answer with an error leads back to
+ * where the link was started, with the type of the error as `error`.
  *
  * @throws {FastifyAuthError} `FST_AUTHJS_UNAVAILABLE` if the adapter fails.
  */
-export async function finishLink(
-  context: ProviderContext,
-  linkTo: string,
-  finish: FinishLink,
-): Promise<Answer> {
-  return await leadBack(await link(context, linkTo, finish), context);
+export async function finishLink(context: ProviderContext, linkTo: string, finish: FinishLink): Promise<Answer> {
+  const answer = await link(context, linkTo, finish);
+  if (answer.error === undefined || answer.redirect === undefined) return answer;
+  const { cookies, origin, settings: { callbackUrlCookie: { name } } } = context;
+  const url = await allowedRedirect(parseCookie(cookies)[name] ?? origin.href, context).catch(() => "");
+  if (!URL.canParse(url, origin.href)) return answer;
+  const page = new URL(url, origin.href);
+  const { error, code } = failureOf(answer.error);
+  page.searchParams.set("error", error);
+  if (code !== undefined) page.searchParams.set("code", code);
+  return { ...answer, redirect: page.href };
 }
 
 async function link(context: ProviderContext, linkTo: string, finish: FinishLink): Promise<Answer> {
@@ -66,19 +72,4 @@ function forLinking(adapter: Adapter, userId: string, { provider: { id } }: Prov
       String(account.userId) === userId ? adapter.linkAccount!(account) : Promise.reject<undefined>(ended()),
     createUser: () => Promise.reject(ended()),
   };
-}
-
-/**
- * An answer with an error leads back to where the link was started, with the type of the error as `error`.
- */
-async function leadBack(answer: Answer, context: ProviderContext): Promise<Answer> {
-  if (answer.error === undefined || answer.redirect === undefined) return answer;
-  const { cookies, origin, settings: { callbackUrlCookie: { name } } } = context;
-  const url = await allowedRedirect(parseCookie(cookies)[name] ?? origin.href, context).catch(() => "");
-  if (!URL.canParse(url, origin.href)) return answer;
-  const page = new URL(url, origin.href);
-  const { error, code } = failureOf(answer.error);
-  page.searchParams.set("error", error);
-  if (code !== undefined) page.searchParams.set("code", code);
-  return { ...answer, redirect: page.href };
 }

@@ -109,11 +109,7 @@ export interface AccountsActions {
    * @param options Whether the user has another sign-in method.
    * @throws {FastifyAuthError} As `unlinkAccount()`.
    */
-  readonly removePasskey: (
-    request: ActionRequest,
-    id: string,
-    options?: UnlinkAccountOptions,
-  ) => Promise<void>;
+  readonly removePasskey: (request: ActionRequest, id: string, options?: UnlinkAccountOptions) => Promise<void>;
 }
 
 /**
@@ -150,10 +146,5 @@ export interface LinkAccountAction {
    * Starts it, and sends the reply: a redirect, or `{ url }` to a script that asks for JSON. Return the
    * result from the handler.
    */
-  (
-    request: ActionRequest,
-    reply: GuardedReply,
-    provider: string,
-    options?: LinkAccountOptions,
-  ): Promise<void>;
+  (request: ActionRequest, reply: GuardedReply, provider: string, options?: LinkAccountOptions): Promise<void>;
 }
