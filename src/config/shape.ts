@@ -117,7 +117,7 @@ const CONFIG = {
     logo: TEXT,
   },
   // Each feature checks its own.
-  ...each(ANY, ...FEATURES.flatMap(({ options }) => options)),
+  ...each(ANY, ...FEATURES.flatMap(({ options = [] }) => options)),
 } satisfies ShapeOf<Described>;
 
 const STORE: readonly (keyof Store)[] = ["get", "set", "lock", "unlock", "members", "add", "remove"];

@@ -2,7 +2,7 @@
  * The features, in the order in which their hooks are called, and their options. Only this list names them, but for
  * `telemetry/`: it is an entry point of its own, which listens to what the kernel publishes on channels of Node.
  */
-import type { Actions, ListedFeature } from "../instance/feature.ts";
+import type { ListedFeature } from "../instance/feature.ts";
 import type { AccessTokensActions, AccessTokensConfig } from "./access_tokens/options.ts";
 import type { AccountsActions } from "./accounts/types.ts";
 import { GUARD as ACCESS_GUARD } from "./api_access/guard_options.ts";
@@ -53,17 +53,11 @@ export type { ProviderLogoutAction as FeatureSignOutOptions } from "./provider_l
 export interface FeatureActions
   extends AccessTokensActions, AccountsActions, ApiAccessActions, LiveConnectionsActions, SessionsActions {}
 
-/** The functions of a module, which each take what acts first. */
-const actions = (load: () => Promise<unknown>) => load as () => Promise<Actions>;
-
 export const FEATURES: readonly ListedFeature[] = [
   {
     options: ["refreshTokens"],
     load: async () => (await import("./access_tokens/mod.ts")).accessTokens,
-    actions: {
-      load: actions(() => import("./access_tokens/get_access_token.ts")),
-      ofRequest: ["getAccessToken"],
-    },
+    actions: { load: () => import("./access_tokens/get_access_token.ts"), ofRequest: ["getAccessToken"] },
   },
   {
     options: ["emailConfirm"],
@@ -84,29 +78,25 @@ export const FEATURES: readonly ListedFeature[] = [
     load: async () => (await import("./rate_limit/mod.ts")).rateLimit,
   },
   {
-    options: [],
     isUsed: ({ core: { providers } }) => providers.some((each) => "initiateLogin" in each),
     load: async () => (await import("./initiate_login/mod.ts")).initiateLogin,
   },
   {
-    options: [],
     // Accounts are linked in a database.
     isUsed: ({ config: { adapter } }) => adapter !== undefined,
     load: async () => (await import("./accounts/mod.ts")).accounts,
     actions: {
-      load: actions(() => import("./accounts/actions.ts")),
+      load: () => import("./accounts/actions.ts"),
       ofRequest: ["linkAccount", "unlinkAccount", "listAccounts"],
     },
   },
   {
-    options: [],
     actions: {
-      load: actions(() => import("./accounts/passkeys.ts")),
+      load: () => import("./accounts/passkeys.ts"),
       ofRequest: ["listPasskeys", "renamePasskey", "removePasskey"],
     },
   },
   {
-    options: [],
     pages: ["lastUsed"],
     isUsed: ({ config: { pages }, providers }) =>
       providers.length > 1 && pages?.signIn === undefined && pages?.lastUsed !== false,
@@ -116,36 +106,20 @@ export const FEATURES: readonly ListedFeature[] = [
     options: ["apiAccess"],
     guard: ACCESS_GUARD,
     load: async () => (await import("./api_access/mod.ts")).apiAccess,
-    actions: {
-      load: actions(() => import("./api_access/issue.ts")),
-      ofRequest: ["getClaims", "issueToken"],
-    },
+    actions: { load: () => import("./api_access/issue.ts"), ofRequest: ["getClaims", "issueToken"] },
   },
-  {
-    options: ["bearer"],
-    load: async () => (await import("./bearer/mod.ts")).bearer,
-  },
-  {
-    options: ["stepUp"],
-    guard: GUARD,
-    load: async () => (await import("./step_up/mod.ts")).stepUp,
-  },
+  { options: ["bearer"], load: async () => (await import("./bearer/mod.ts")).bearer },
+  { options: ["stepUp"], guard: GUARD, load: async () => (await import("./step_up/mod.ts")).stepUp },
   {
     options: ["revocable"],
     load: async () => (await import("./sessions/mod.ts")).sessions,
     actions: {
-      load: actions(() => import("./sessions/actions.ts")),
+      load: () => import("./sessions/actions.ts"),
       ofRequest: ["listSessions"],
       ofConfiguration: ["revokeSession", "revokeSessions"],
     },
   },
-  {
-    options: [],
-    actions: {
-      load: actions(() => import("./live_connections/on_session_end.ts")),
-      ofRequest: ["onSessionEnd"],
-    },
-  },
+  { actions: { load: () => import("./live_connections/on_session_end.ts"), ofRequest: ["onSessionEnd"] } },
   {
     options: ["providerLogout"],
     load: async () => (await import("./provider_logout/mod.ts")).providerLogout,

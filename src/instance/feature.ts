@@ -12,7 +12,7 @@ import type { AuthRoute } from "../routes/table.ts";
 /** A feature in the list: enough to know which configurations use it. It is loaded with the first one. */
 export interface ListedFeature {
   /** Its options of the configuration. It is used if one of them is neither `false` nor missing. */
-  readonly options: readonly (keyof FeatureOptions)[];
+  readonly options?: readonly (keyof FeatureOptions)[];
   /** Its options in `pages`, which are true or false. */
   readonly pages?: readonly (keyof FeaturePages)[];
   /** Whether a configuration uses it, if options do not say that. */
@@ -30,7 +30,7 @@ export interface ListedFeature {
 }
 
 /** Functions that take what acts, and then their own arguments. */
-export type Actions = Readonly<Record<string, (auth: never, ...given: never[]) => Promise<unknown>>>;
+export type Actions = Readonly<Record<string, (auth: never, ...given: never[]) => unknown>>;
 
 /** The functions of a feature, which are loaded with the first call, and the names of those that take a request. */
 export interface ListedActions {
@@ -117,8 +117,6 @@ export function lackingFeature(
   }
 }
 
-export function isUsed({ options, isUsed }: Pick<ListedFeature, "options" | "isUsed">, facts: Facts): boolean {
-  if (isUsed !== undefined) return isUsed(facts);
-  const { config } = facts;
-  return options.some((name) => config[name] !== undefined && config[name] !== false);
+export function isUsed({ options = [], isUsed }: Pick<ListedFeature, "options" | "isUsed">, facts: Facts): boolean {
+  return isUsed?.(facts) ?? options.some((name) => (facts.config[name] ?? false) !== false);
 }
