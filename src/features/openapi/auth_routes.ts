@@ -1,4 +1,5 @@
 /** The auth routes as operations of an OpenAPI document. */
+import type { CredentialsConfig } from "@auth/core/providers/credentials";
 import type { FastifySchema } from "fastify";
 import type { AuthInUse } from "../../core/context.ts";
 import type { ResolvedConfig } from "../../config/resolve.ts";
@@ -6,18 +7,13 @@ import type { JsonSchema } from "../../errors.ts";
 import type { AuthRoute } from "../../routes/table.ts";
 import { isOpenIdProvider, type ProviderSummary } from "../../provider/summary.ts";
 
-/** An operation, as `@fastify/swagger` reads it from the `schema` of a route. */
-interface AuthOperation extends FastifySchema {
-  readonly tags: readonly string[];
+type Fields = Readonly<Record<string, JsonSchema>>;
+
+/** An operation, as `@fastify/swagger` reads it from the `schema` of a route, and what it has by the configuration. */
+interface Description extends FastifySchema {
   readonly summary: string;
   readonly consumes?: readonly string[];
   readonly produces?: readonly string[];
-}
-
-type Fields = Readonly<Record<string, JsonSchema>>;
-
-/** An operation, but for what follows from the configuration. */
-interface Description extends Omit<AuthOperation, "tags" | "params"> {
   /** Which providers its path may name. */
   readonly of?: (provider: ProviderSummary) => boolean;
   /** The fields of its form besides the CSRF token. */
@@ -29,7 +25,7 @@ export function authOperation(
   { action, provider, limited }: AuthRoute,
   method: string,
   { config, hooks }: Pick<AuthInUse, "config" | "hooks">,
-): AuthOperation | undefined {
+): (FastifySchema & { readonly tags: readonly string[] }) | undefined {
   const description = OPERATIONS[`${method} ${action}${provider ? "/:provider" : ""}`];
   if (description === undefined) return undefined;
   const { of, fields, ...operation } = description;
@@ -54,15 +50,9 @@ const REDIRECT: JsonSchema = {
   headers: { Location: text() },
 };
 
-const FAILURE = answer(
-  "The request failed.",
-  { ...texts("error", "code", "message"), statusCode: { type: "integer" } },
-  "error",
-);
-
-const REFUSED = nothing(
-  "The request was refused, for a client that does not ask for the status of an error.",
-);
+const FAILED = { ...texts("error", "code", "message"), statusCode: { type: "integer" } };
+const FAILURE = answer("The request failed.", FAILED, "error");
+const REFUSED = nothing("The request was refused, for a client that does not ask for the status of an error.");
 
 const SESSION: JsonSchema = {
   type: ["object", "null"],
@@ -87,12 +77,12 @@ const page = (summary: string, query?: Fields): Description => ({
 
 const POSTED = { consumes: ["application/json", FORM] };
 
-const RETURN_REDIRECT = text('"1" for JSON in place of a redirect, "prefer-status" for statuses as well.');
-
 /** A POST that is answered with a redirect, or with its address as JSON. */
 const LEADS_ON = {
   ...POSTED,
-  headers: fieldsOf({ "x-auth-return-redirect": RETURN_REDIRECT }),
+  headers: fieldsOf({
+    "x-auth-return-redirect": text('"1" for JSON in place of a redirect, "prefer-status" for statuses as well.'),
+  }),
   response: {
     200: answer("For a client that asked for JSON: the next page.", texts("url")),
     302: REDIRECT,
@@ -202,15 +192,10 @@ function ofEmail({ providers }: ResolvedConfig, fields: Fields): Fields {
   return [...providers.values()].some(ofType("email")) ? fields : {};
 }
 
-interface PasswordForm {
-  readonly type?: string;
-  readonly credentials?: Readonly<Record<string, { type?: string; label?: string }>>;
-}
-
 /** The fields of the password forms. */
 function credentialFields({ core }: ResolvedConfig): Fields {
-  const inputs = (core.providers as readonly PasswordForm[])
-    .flatMap(({ type, credentials = {} }) => type === "credentials" ? Object.entries(credentials) : []);
+  const inputs = (core.providers as CredentialsConfig[])
+    .flatMap(({ type, credentials }) => type === "credentials" ? Object.entries(credentials ?? {}) : []);
   return Object.fromEntries(inputs.map(([name, { type, label }]) => [name, {
     ...text(label),
     ...(type === "password" && { format: "password" }),

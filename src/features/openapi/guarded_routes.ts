@@ -5,11 +5,9 @@ import { cookieSettings } from "../../config/cookies.ts";
 import { errorSchema } from "../../errors.ts";
 import type { Guarding } from "../../guard/guard.ts";
 
-/** The decorator of `@fastify/swagger`, which makes the document. */
-const DECORATOR = "swagger";
-
-interface Decorated {
-  [DECORATOR]: (options?: { yaml?: boolean }) => unknown;
+/** An instance with the decorator of `@fastify/swagger`, which makes the document. */
+interface Documented {
+  swagger: (options?: { yaml?: boolean }) => unknown;
 }
 
 /** Marks a guarded route in its schema, and so its operation, by its index in the list of guarded routes. */
@@ -25,7 +23,8 @@ interface Operation {
   responses: Record<string, unknown>;
 }
 
-type Schemes = Record<string, Record<string, string>>;
+type Scheme = Readonly<Record<string, string>>;
+type Schemes = Record<string, Scheme>;
 
 /** Of version 2.0 with `securityDefinitions`, or a later one with `components`. */
 interface Document {
@@ -36,10 +35,7 @@ interface Document {
   components?: { securitySchemes?: Schemes };
 }
 
-interface GuardedRoute {
-  readonly scope: FastifyInstance;
-  readonly guards: readonly Guarding[];
-}
+type GuardedRoute = Readonly<{ scope: FastifyInstance; guards: readonly Guarding[] }>;
 
 /**
  * Describes the guards of routes in the documents of their scopes. Routes are only marked, and the finished document is
@@ -57,8 +53,8 @@ export function describeGuards(
     guarded.push({ scope, guards });
   }
   for (const owner of new Set(guarded.map(({ scope }) => ownerOf(scope)))) {
-    const generate = owner[DECORATOR];
-    owner[DECORATOR] = (options) => {
+    const generate = owner.swagger;
+    owner.swagger = (options) => {
       const document = generate() as Document;
       complete(document, guarded);
       return options?.yaml ? toYaml(document) : document;
@@ -66,9 +62,8 @@ export function describeGuards(
   }
 }
 
-/** The instance that has the decorator. */
-function ownerOf(scope: object): Decorated {
-  return Object.hasOwn(scope, DECORATOR) ? scope as Decorated : ownerOf(Object.getPrototypeOf(scope));
+function ownerOf(scope: object): Documented {
+  return Object.hasOwn(scope, "swagger") ? scope as Documented : ownerOf(Object.getPrototypeOf(scope));
 }
 
 function complete(document: Document, routes: readonly GuardedRoute[]): void {
@@ -100,19 +95,33 @@ function requirement(
   { swagger, security = [] }: Document,
   schemes: Schemes,
 ): Security {
-  const isOld = swagger !== undefined;
+  const write = swagger === undefined ? (scheme: Scheme) => ({ ...scheme }) : asHeader;
+  /** The key of a scheme: of one that is the same, or a new one. */
+  const add = (name: string, scheme: Scheme): string => {
+    let key = name.replace(/[^\w.-]/g, "_");
+    while (key in schemes && !areSame(schemes[key]!, write(scheme))) key += "_";
+    schemes[key] ??= write(scheme);
+    return key;
+  };
+  const addCookie = (name: string): string => {
+    const description = `The session cookie, \`${name}\`, which a sign-in sets.`;
+    const scheme = { type: "apiKey", in: "cookie", name, description };
+    // That of the application may have another key.
+    return Object.keys(schemes).find((key) => areSame(schemes[key]!, scheme)) ?? add(name, scheme);
+  };
   // A proxy with TLS may be in front of a server without.
-  const required: Security = (initialConfig.https ? [true] : [false, true]).map((secure) => {
-    const cookies = guards.map(({ source }) => sessionCookie(source, secure));
-    return Object.fromEntries(cookies.map((cookie) => [cookieScheme(cookie, isOld, schemes), []]));
-  });
-  // A request has one bearer token, which is of one configuration.
-  if (guards.length === 1 && acceptsBearer(guards[0]!)) required.push({ [bearerScheme(isOld, schemes)]: [] });
-  // Another way to pass, which may be the only one.
-  const [way] = guards.length === 1 ? guards[0]!.security : [];
-  if (way?.isAlone) required.length = 0;
-  if (way !== undefined) {
-    schemes[way.name] ??= isOld ? headerScheme("Authorization", way.scheme.description) : { ...way.scheme };
+  const required: Security = (initialConfig.https ? [true] : [false, true]).map((secure) =>
+    Object.fromEntries(guards.map(({ source }) => [addCookie(sessionCookie(source, secure)), []]))
+  );
+  // A request has one `Authorization` header, which is for one configuration.
+  const { source, security: [way] } = guards[0]!, isOnly = guards.length === 1;
+  if (isOnly && typeof source !== "function" && authInstance(source).hooks.some(({ scheme }) => scheme === "Bearer")) {
+    const description = "A session token, which `POST token` of the auth routes issues.";
+    required.push({ [add("authjs.bearer", { type: "http", scheme: "bearer", description })]: [] });
+  }
+  if (isOnly && way !== undefined) {
+    if (way.isAlone) required.length = 0;
+    schemes[way.name] ??= write(way.scheme);
     required.push({ [way.name]: [] });
   }
   const alternatives = (security.length === 0 ? [{}] : security).flatMap((outer) =>
@@ -129,41 +138,17 @@ function sessionCookie(source: Guarding["source"], secure: boolean): string {
   return cookieSettings("sessionToken", core, origin?.secure ?? secure).name;
 }
 
-function acceptsBearer({ source }: Guarding): boolean {
-  return typeof source !== "function" && authInstance(source).hooks.some(({ scheme }) => scheme === "Bearer");
+/** A scheme of version 2.0: it has no others, and all cookies are one header. */
+function asHeader({ in: place, description }: Scheme): Scheme {
+  return {
+    type: "apiKey",
+    in: "header",
+    name: place === "cookie" ? "Cookie" : "Authorization",
+    description: description!,
+  };
 }
 
-/** A scheme of a document of version 2.0. */
-function headerScheme(name: string, description: string): Schemes[string] {
-  return { type: "apiKey", in: "header", name, description };
-}
-
-/** The key of the scheme for a cookie: that of the application, if it has one, else the name of the cookie. */
-function cookieScheme(cookie: string, isOld: boolean, schemes: Schemes): string {
-  const description = `The session cookie, \`${cookie}\`, which a sign-in sets.`;
-  // In 2.0 all cookies are one header.
-  if (isOld) return add(cookie, headerScheme("Cookie", description), schemes);
-  const scheme = { type: "apiKey", in: "cookie", name: cookie, description };
-  const known = Object.keys(schemes).find((key) => areSame(schemes[key]!, scheme));
-  return known ?? add(cookie, scheme, schemes);
-}
-
-/** Those of the application may be other tokens. */
-function bearerScheme(isOld: boolean, schemes: Schemes): string {
-  const description = "A session token, which `POST token` of the auth routes issues.";
-  const scheme = isOld ? headerScheme("Authorization", description) : { type: "http", scheme: "bearer", description };
-  return add("authjs.bearer", scheme, schemes);
-}
-
-/** Adds a scheme, unless it is there; if another one has the key, under another. */
-function add(name: string, scheme: Schemes[string], schemes: Schemes): string {
-  let key = name.replace(/[^\w.-]/g, "_");
-  while (key in schemes && !areSame(schemes[key]!, scheme)) key += "_";
-  schemes[key] ??= scheme;
-  return key;
-}
-
-function areSame(one: Schemes[string], other: Schemes[string]): boolean {
+function areSame(one: Scheme, other: Scheme): boolean {
   return ["type", "in", "name", "scheme"].every((field) => one[field] === other[field]);
 }
 
