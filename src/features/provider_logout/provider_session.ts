@@ -13,23 +13,24 @@ import { jwtPayload } from "../../utils/decode.ts";
 export interface ProviderSession {
   readonly provider: string;
   /** The issuer: configurations that share a store may have different ones under the same id. */
-  readonly iss?: string;
+  readonly iss?: string | undefined;
   /** The user at the provider. */
-  readonly sub?: string;
+  readonly sub?: string | undefined;
   /** The session there (OpenID Connect Front-Channel Logout 1.0, section 3), if its ID tokens have it. */
-  readonly sid?: string;
+  readonly sid?: string | undefined;
   /** When the ID token was issued, in seconds since 1970 by the provider's clock. */
-  readonly iat?: number;
+  readonly iat?: number | undefined;
   /** The user who signed in here, whatever becomes of the claim `sub` later. */
-  readonly user?: string;
+  readonly user?: string | undefined;
   /** The ID token, if it is kept for a sign-out at the provider. */
-  readonly idToken?: string;
+  readonly idToken?: string | undefined;
 }
 
 /** What a provider ends, and when: a session, all sessions of a user, or both names of one. */
-export type EndedAtProvider =
-  & Required<Pick<ProviderSession, "iss" | "iat">>
-  & { readonly [Name in "sub" | "sid"]: string | undefined };
+export interface EndedAtProvider extends Pick<ProviderSession, "sub" | "sid"> {
+  readonly iss: string;
+  readonly iat: number;
+}
 
 /** The claim. It stays on the server: sessions are made without it. */
 export const PROVIDER_SESSION_CLAIM = "providerSession";
@@ -43,16 +44,9 @@ export function providerSessionOf(claims: JWT): ProviderSession | undefined {
 function signedInAt({ params: { account } }: SessionSignIn): ProviderSession | undefined {
   if (account?.type !== "oidc") return undefined;
   const { provider, id_token: idToken } = account;
-  // Core has validated it.
-  const { iss, sub, sid, iat } = jwtPayload(idToken) ?? {};
-  return {
-    provider,
-    ...(isText(iss) && { iss }),
-    ...(isText(sub) && { sub }),
-    ...(isFilled(sid) && { sid }),
-    ...(typeof iat === "number" && { iat }),
-    ...(idToken !== undefined && { idToken }),
-  };
+  // Core has validated the others.
+  const { iss, sub, sid, iat } = (jwtPayload(idToken) ?? {}) as Partial<ProviderSession>;
+  return { provider, iss, sub, sid: isFilled(sid) ? sid : undefined, iat, idToken };
 }
 
 /** Whether a claim, which may be anything, is a text that names something. */
@@ -70,14 +64,9 @@ export function claimOfSignIn(
   const session = signIn.goesOn ? undefined : signedInAt(signIn);
   if (session === undefined) return rest;
   const { provider, idToken, ...ids } = session;
-  return {
-    ...rest,
-    [PROVIDER_SESSION_CLAIM]: {
-      provider,
-      ...(kept.ids && { ...ids, ...(isFilled(claims.sub) && { user: claims.sub }) }),
-      ...(kept.idToken && idToken !== undefined && { idToken }),
-    },
-  };
+  const user = isFilled(claims.sub) ? claims.sub : undefined;
+  const named = { provider, ...(kept.ids && { ...ids, user }), ...(kept.idToken && { idToken }) };
+  return { ...rest, [PROVIDER_SESSION_CLAIM]: named };
 }
 
 /** Under which keys a session is found. They do not show `sub` or `sid`. */
