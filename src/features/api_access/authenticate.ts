@@ -3,8 +3,9 @@ import { calculateJwkThumbprint, decodeJwt, EmbeddedJWK, jwtVerify } from "jose"
 import { LRUCache } from "lru-cache";
 import { hash } from "node:crypto";
 import * as oauth from "oauth4webapi";
+import { isText } from "../../config/rules.ts";
 import type { Guarded } from "../../core/context.ts";
-import { FastifyAuthError } from "../../errors.ts";
+import { FastifyAuthError, type FastifyAuthErrorCode } from "../../errors.ts";
 import { type PublicOrigin, requireOrigin } from "../../http/origin.ts";
 import type { Setup } from "../../instance/feature.ts";
 import { type Fetch, limitedFetch } from "../../provider/fetch.ts";
@@ -30,6 +31,9 @@ const MOST_REMEMBERED = 2 ** 22;
 const WINDOW = 300;
 
 const algorithms = [...PUBLIC_KEY_ALGORITHMS];
+
+/** RFC 9068 section 2. */
+const RFC9068 = { typ: "at+jwt", requiredClaims: ["exp", "sub", "client_id", "iat", "jti"] };
 
 /** Whether the scheme is one of ours, and what a request carries then. */
 const SCHEME = /^(?:bearer|dpop)(?: |$)/i;
@@ -111,16 +115,15 @@ export class AccessTokens {
         ...(error === undefined ? [] : [`error="${error}", error_description="${description}"`]),
         ...(scopes.length > 0 && error !== "invalid_token" ? [`scope="${scopes.join(" ")}"`] : []),
       ].join(", ");
-    const refused = (isForbidden: boolean, message: string, ...why: Parameters<typeof challenge>) => {
+    const refused = (code: FastifyAuthErrorCode, message: string, ...why: Parameters<typeof challenge>) => {
       reply.header("www-authenticate", challenge(...why));
-      const code = isForbidden ? "FST_AUTHJS_FORBIDDEN" : "FST_AUTHJS_UNAUTHENTICATED";
       return new FastifyAuthError(code, message);
     };
     // Another scheme, such as Basic of a proxy, is beside the session.
     if (!SCHEME.test(authorization)) {
       (request as WithClaims)[CLAIMS] = null;
       if (tokens.includes("session")) return challenge();
-      throw refused(false, "Send an access token to use this route.");
+      throw refused("FST_AUTHJS_UNAUTHENTICATED", "Send an access token to use this route.");
     }
     let claims: AccessTokenClaims;
     try {
@@ -136,13 +139,15 @@ export class AccessTokens {
         throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", message);
       }
       request.log.info({ reason: (error as Error).message }, "An access token was refused.");
-      const description = "The token is invalid or has expired.";
-      throw refused(false, "The access token is invalid or has expired.", "invalid_token", description);
+      const message = "The access token is invalid or has expired.",
+        description = "The token is invalid or has expired.";
+      throw refused("FST_AUTHJS_UNAUTHENTICATED", message, "invalid_token", description);
     }
-    const held = scopesOf(claims);
+    // Also as servers have them that do not follow RFC 9068.
+    const held = [claims.scope, claims.scp].flat().flatMap((each) => isText(each) ? each.split(" ") : []);
     if (!scopes.every((scope) => held.includes(scope))) {
       const message = `The token lacks a scope of ${scopes.join(", ")}.`;
-      throw refused(true, message, "insufficient_scope", "The token lacks a scope.");
+      throw refused("FST_AUTHJS_FORBIDDEN", message, "insufficient_scope", "The token lacks a scope.");
     }
     (request as WithClaims)[CLAIMS] = claims;
     return true;
@@ -165,25 +170,17 @@ export class AccessTokens {
     return shared;
   }
 
-  async #verify({ request, url, token, audience }: Asked): Promise<AccessTokenClaims> {
+  async #verify({ token, audience }: Asked): Promise<AccessTokenClaims> {
     if (!/^(?:[\w-]+\.){2}[\w-]+$/.test(token)) throw new Refused("It is no JWT in its compact form.");
     const server = this.#servers.get(String(decodeJwt(token).iss));
     if (server === undefined) throw new Refused("Its issuer is none of `apiAccess.issuers`.");
-    const wanted = audience ?? server.audience;
-    const metadata = await this.#metadataOf(server);
-    if (server.rfc9068 !== false) {
-      const { method, headers: { authorization = "", dpop } } = request;
-      const headers = { authorization, ...(dpop !== undefined && { dpop: String(dpop) }) };
-      const checked = new Request(url, { method, headers });
-      const claims = await oauth.validateJwtAccessToken(metadata, checked, wanted, requestOptions(server));
-      return claims as AccessTokenClaims;
-    }
-    const { payload } = await jwtVerify(token, this.#keys.at(metadata.jwks_uri!, server), {
+    const { jwks_uri } = await this.#metadataOf(server);
+    const { payload } = await jwtVerify(token, this.#keys.at(jwks_uri!, server), {
       algorithms,
       issuer: server.issuer,
-      audience: wanted,
-      requiredClaims: ["exp"],
+      audience: audience ?? server.audience,
       clockTolerance: 30,
+      ...(server.rfc9068 === false ? { requiredClaims: ["exp"] } : RFC9068),
     });
     return payload as AccessTokenClaims;
   }
@@ -192,10 +189,9 @@ export class AccessTokens {
     const server = [...this.#servers.values()].find(({ introspection }) => introspection !== undefined);
     if (server === undefined) throw new Refused("It is no JWT, and no issuer has `introspection`.");
     const metadata = await this.#metadataOf(server);
-    const client = { client_id: server.introspection!.clientId };
-    const secret = oauth.ClientSecretBasic(server.introspection!.clientSecret);
-    const options = requestOptions(server);
-    const response = await oauth.introspectionRequest(metadata, client, secret, token, options);
+    const { clientId: client_id, clientSecret } = server.introspection!;
+    const client = { client_id }, secret = oauth.ClientSecretBasic(clientSecret);
+    const response = await oauth.introspectionRequest(metadata, client, secret, token, requestOptions(server));
     const claims = await oauth.processIntrospectionResponse(metadata, client, response);
     if (!claims.active) throw new Refused("The issuer says that it is not active.");
     const { iss = server.issuer, aud, exp } = claims;
@@ -237,11 +233,6 @@ export class AccessTokens {
 function withoutQuery(url: string): string {
   const { origin, pathname } = new URL(url);
   return origin + pathname;
-}
-
-/** Scopes, also as servers have them that do not follow RFC 9068. */
-function scopesOf({ scope, scp }: AccessTokenClaims): string[] {
-  return [scope, scp].flat().flatMap((each) => typeof each === "string" ? each.split(" ") : []);
 }
 
 /** The metadata of an issuer, of OpenID Connect Discovery or of RFC 8414. */

@@ -28,16 +28,10 @@ interface SigningKey {
 }
 
 // deno-lint-ignore require-await -- an error is a rejection
-export async function getClaims(
-  _auth: ActionAuth,
-  request: SessionRequest,
-): Promise<AccessTokenClaims | null> {
+export async function getClaims(_auth: ActionAuth, request: SessionRequest): Promise<AccessTokenClaims | null> {
   const claims = claimsOf(request);
   if (claims !== undefined) return claims;
-  throw invalid(
-    "getClaims()",
-    'no guard of this route accepts access tokens: add `tokens: ["access"]` to it.',
-  );
+  throw invalid("getClaims()", 'no guard of this route accepts access tokens: add `tokens: ["access"]` to it.');
 }
 
 export async function issueToken(
@@ -88,11 +82,10 @@ export async function jwksAnswer({ auth }: RequestContext): Promise<Answer> {
 
 /** The keys, the one that signs first. */
 async function signingKeys(auth: AuthInUse, makes: boolean): Promise<readonly SigningKey[]> {
-  const { facts, refresh, core: { secret } } = auth.config;
-  const { AUTH_SIGNING_KEYS: given } = facts.env;
-  if (given !== undefined) return keysIn(given);
-  const store = auth.settings(true).refresh.store;
-  if (refresh.store === undefined || store === undefined) return [];
+  const { facts: { env }, refresh, core: { secret } } = auth.config;
+  if (env.AUTH_SIGNING_KEYS !== undefined) return keysIn(env.AUTH_SIGNING_KEYS);
+  if (refresh.store === undefined) return [];
+  const { guesses: store } = auth;
   // The first secret may be new: those before it have sealed the keys.
   const places = [secret!].flat().map((each) => placeOf(each, "signing keys"));
   const [place] = places;

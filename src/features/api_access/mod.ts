@@ -52,10 +52,9 @@ export const apiAccess: Feature = {
 function problemOf({ issuers = [], scopes = [] }: ApiAccessOptions): string | undefined {
   if (!Array.isArray(issuers)) return "`apiAccess.issuers` must be a list.";
   if (!Array.isArray(scopes) || !scopes.every(isScope)) return "`apiAccess.scopes` must be a list of scopes.";
-  for (const [index, each] of issuers.entries()) {
-    const problem = problemOfIssuer(each);
-    if (problem !== undefined) return `\`apiAccess.issuers[${index}]\`${problem}.`;
-  }
+  const problems = issuers.map(problemOfIssuer);
+  const index = problems.findIndex((problem) => problem !== undefined);
+  if (index >= 0) return `\`apiAccess.issuers[${index}]\`${problems[index]}.`;
   if (new Set(issuers.map(({ issuer }) => issuer)).size < issuers.length) {
     return "`apiAccess.issuers` has an issuer twice.";
   }
@@ -68,9 +67,7 @@ function problemOf({ issuers = [], scopes = [] }: ApiAccessOptions): string | un
 function problemOfIssuer(given: ApiIssuer): string | undefined {
   if (!isObject(given)) return " must be an object such as `{ issuer, audience }`";
   const unknown = Object.keys(given).find((name) => !Object.hasOwn(ISSUER, name));
-  if (unknown !== undefined) {
-    return ` has no option \`${unknown}\`; there are ${Object.keys(ISSUER).join(", ")}`;
-  }
+  if (unknown !== undefined) return ` has no option \`${unknown}\`; there are ${Object.keys(ISSUER).join(", ")}`;
   for (const [name, [isValid, wanted]] of Object.entries(ISSUER)) {
     if (!isValid(given[name as keyof ApiIssuer])) return `.${name} must ${wanted}`;
   }
