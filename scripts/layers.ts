@@ -283,7 +283,7 @@ function featureOf(file: string): string | undefined {
 /** Features that know one another, and files of the kernel that name an option of a feature. */
 async function featureProblems(graph: ReadonlyMap<string, readonly string[]>): Promise<string[]> {
   const found: string[] = [];
-  const options = FEATURES.flatMap(({ options }) => options);
+  const options = FEATURES.flatMap(({ options = [] }) => options);
   for (const [file, imported] of graph) {
     const own = featureOf(file);
     for (const other of own === undefined ? [] : imported) {

@@ -118,5 +118,6 @@ export function lackingFeature(
 }
 
 export function isUsed({ options = [], isUsed }: Pick<ListedFeature, "options" | "isUsed">, facts: Facts): boolean {
-  return isUsed?.(facts) ?? options.some((name) => (facts.config[name] ?? false) !== false);
+  // `null` is a mistake, which its rules name.
+  return isUsed?.(facts) ?? options.some((name) => ![undefined, false].includes(facts.config[name] as never));
 }

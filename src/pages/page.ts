@@ -11,7 +11,7 @@ import type { Look, Page, PageContent, PageOf, PageView } from "./types.ts";
 
 const PAGES: { readonly [Kind in Page["kind"]]: (page: PageOf<Kind>, view: PageView) => PageContent } = {
   signIn: signInPage,
-  stepUp: signInPage,
+  signInAgain: signInPage,
   addPasskey: messages.addPasskeyPage,
   signedIn: messages.signedInPage,
   signedOut: messages.signedOutPage,

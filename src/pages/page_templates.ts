@@ -47,7 +47,7 @@ export class PageTemplates {
   /** The HTML document of a page, as {@linkcode renderPage} makes it. */
   render(page: Page, view: PageView): string {
     // Their fields and forms are those of the request.
-    if (page.kind === "confirm" || page.kind === "stepUp") return renderPage(page, view);
+    if (page.kind === "confirm" || page.kind === "signInAgain") return renderPage(page, view);
     const values: Values = { ...variablesOf(page), script: view.nonce.script, style: view.nonce.style };
     const names = Object.keys(values);
     const { language: { tag }, site, mountPath } = view;

@@ -40,8 +40,8 @@ interface Flow {
 
 /** The sign-in page. */
 export interface SignInPage extends Wait, Flow {
-  /** On "stepUp" a user who is signed in does so again. */
-  readonly kind: "signIn" | "stepUp";
+  /** On "signInAgain" a user who is signed in does so again. */
+  readonly kind: "signIn" | "signInAgain";
   readonly providers: readonly ProviderView[];
   /** Why a sign-in failed. */
   readonly error?: PageError | undefined;

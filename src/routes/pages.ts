@@ -71,7 +71,7 @@ export async function handleSignInPage(context: RequestContext): Promise<Answer>
     // Those that count.
     const ways = query.get("ways")?.split(" ");
     return {
-      kind: "stepUp",
+      kind: "signInAgain",
       providers: ways === undefined ? providers : providers.filter(({ id }) => ways.includes(id)),
       email: email ?? user.email ?? undefined,
       authorization: only(STEP_UP_PARAMETERS, query),

@@ -42,8 +42,8 @@ export async function linkAccount(
   if (formPost && settings.cookie.options.sameSite !== "none") {
     throw invalid(
       "linkAccount()",
-      `the site of "${provider}" posts its answer (\`response_mode=form_post\`), and browsers send the session cookie ` +
-        'with that only if it has `sameSite: "none"`.',
+      `the site of "${provider}" posts its answer (\`response_mode=form_post\`), and browsers send the session ` +
+        'cookie with that only if it has `sameSite: "none"`.',
     );
   }
   const outcome = await perform(auth, request, reply, {

@@ -89,8 +89,8 @@ async function endAtProvider(
       : "the account has none, or the adapter has no listAccountsByUserId(): add it with `withAccountList()`";
     warnOnce(
       `no ID token of ${provider}`,
-      `a sign-out at "${provider}" is sent without an ID token (\`id_token_hint\`), and the provider may ask the user ` +
-        `whether to sign out: ${why}.`,
+      `a sign-out at "${provider}" is sent without an ID token (\`id_token_hint\`), and the provider may ask the ` +
+        `user whether to sign out: ${why}.`,
       "FST_AUTHJS_WARN_PROVIDER_SIGN_OUT",
     );
   }

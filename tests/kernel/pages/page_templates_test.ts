@@ -24,7 +24,7 @@ const PAGES: Page[] = [undefined, "token", HOSTILE].flatMap((csrfToken) =>
     { kind: "signIn", providers: [FORM], csrfToken, callbackUrl, email: "" },
     { kind: "signOut", csrfToken, callbackUrl, returnUrl: HOSTILE },
     { kind: "signedIn", csrfToken, callbackUrl, returnUrl: "/auth/signin", name: csrfToken },
-    { kind: "stepUp", providers: [FORM], csrfToken, callbackUrl, name: HOSTILE },
+    { kind: "signInAgain", providers: [FORM], csrfToken, callbackUrl, name: HOSTILE },
     { kind: "signedOut" },
     { kind: "signIn", providers: [FORM], csrfToken, callbackUrl, email: HOSTILE, error: "CredentialsSignin" },
     { kind: "error", error: "Verification", callbackUrl },
