@@ -48,7 +48,7 @@ export function watchCallbacks(callbacks: Callbacks, notices: Notices): Callback
     const own = watched[name] as Returns ?? (() => {
       throw new TypeError(`callbacks.${name} is not a function`);
     });
-    watched[name] = watch(own, (result) => callbackProblem(name, result), notices);
+    watched[name] = watch(own, callbackProblem.bind(null, name), notices);
   }
   return watched as Callbacks;
 }
@@ -122,7 +122,7 @@ export function watchUsers(provider: Provider, notices: Notices): Provider {
         ? `No \`sub\` and no \`id\` came from the userinfo endpoint, so the default ${what}`
         : what;
       // Core writes the id into what authorize() returns, which may be the application's only copy, or frozen.
-      holder[name] = watch(own as Returns, (user) => userProblem(named, user), notices, name === "authorize");
+      holder[name] = watch(own as Returns, userProblem.bind(null, named), notices, name === "authorize");
     }
   }
   return provider;

@@ -25,7 +25,8 @@ export function originContradiction(
     if (page === href) return undefined;
     return { message: explain(`A browser has a page of this server at ${page}`, page, used), certain: true };
   }
-  const { proto, host } = forwardedBy(headers);
+  const isForwarded = "forwarded" in headers || "x-forwarded-proto" in headers || "x-forwarded-host" in headers;
+  const { proto, host }: Partial<ReturnType<typeof forwardedBy>> = isForwarded ? forwardedBy(headers) : {};
   // Without a setting the request itself says what the origin is; `app.inject()` names no port that is meant.
   const isCompared = setting !== undefined && request.host !== "localhost:80";
   // Otherwise it may be that of a proxy, which users reach by https.

@@ -87,10 +87,11 @@ export function sessionCookies(
   }
   const { expires: _expires, ...beside } = options;
   const kept = expires === undefined ? beside : { ...beside, expires };
-  return Array.from(
-    values,
-    ([name, value]) => value === "" ? removalOf(name, options) : { name, value, options: kept },
-  );
+  const cookies = [];
+  for (const [name, value] of values) {
+    cookies.push(value === "" ? removalOf(name, options) : { name, value, options: kept });
+  }
+  return cookies;
 }
 
 /** By default nginx answers 502 for replies with more than 4 KB of headers, which have other cookies too. */
