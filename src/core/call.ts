@@ -3,19 +3,19 @@ import { Auth, type AuthConfig, raw, skipCSRFCheck } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 import { AccountNotLinked, OAuthAccountNotLinked, OAuthProfileParseError } from "@auth/core/errors";
 import type { Provider } from "@auth/core/providers";
+import type { User } from "@auth/core/types";
 import { MISSING_METHODS } from "../adapter/bind.ts";
-import type { SetCookie } from "../http/set_cookie.ts";
-import type { SignedIn } from "../session/open.ts";
-import { type Answer, failedAnswer, jsonAnswer, redirectAnswer } from "./answer.ts";
-import { addressOf, type ProviderContext } from "./context.ts";
-import { signInOf } from "./sign_in.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import { SignInTurns, UnfinishedUsers } from "../adapter/sign_in_turns.ts";
 import { SignInWrites } from "../adapter/sign_in_writes.ts";
-import { sharedStore } from "../session/ending.ts";
-import { placeOf } from "../session/sealed_value.ts";
-import type { User } from "@auth/core/types";
+import type { SetCookie } from "../http/set_cookie.ts";
 import { decode, seal } from "../jwt/jwe.ts";
+import { sharedStore } from "../session/ending.ts";
+import type { SignedIn } from "../session/open.ts";
+import { placeOf } from "../session/sealed_value.ts";
+import { type Answer, failedAnswer, jsonAnswer, redirectAnswer } from "./answer.ts";
+import { addressOf, type ProviderContext } from "./context.ts";
+import { signInOf } from "./sign_in.ts";
 
 export interface CoreCall {
   readonly checks?: Checks;

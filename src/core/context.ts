@@ -86,8 +86,8 @@ export interface AuthInUse {
   readonly config: ResolvedConfig;
   readonly hooks: readonly Hooks[];
   settings(secure: boolean): SessionSettings;
-  /** Where guesses at the codes of mails are counted. */
-  readonly guesses: SharedStore;
+  /** The store, or else one of this process: what is counted or used once needs one. */
+  readonly anyStore: SharedStore;
   assets(): Promise<Assets>;
   once(what: string, tell: () => void): void;
 }

@@ -19,8 +19,8 @@ export class AuthInstance {
   readonly config: ResolvedConfig;
   readonly live: LiveSessions;
   readonly store: SharedStore | undefined;
-  /** The same, or else one of this process: guesses have to be counted. */
-  readonly guesses: SharedStore;
+  /** The same, or else one of this process: what is counted or used once needs one. */
+  readonly anyStore: SharedStore;
   /** What features remember besides, by their names, also for the next configuration of the tenant. */
   readonly memory: Map<string, unknown>;
   readonly assets = later(async () => {
@@ -41,7 +41,7 @@ export class AuthInstance {
     this.#done = before === undefined ? new Set() : before.#done;
     const { refresh: { store }, signIns: { timeout } } = resolved;
     this.store = store && new SharedStore(store, timeout, config.tenant);
-    this.guesses = this.store ?? before?.guesses ?? new SharedStore(memoryStore(), timeout, config.tenant);
+    this.anyStore = this.store ?? before?.anyStore ?? new SharedStore(memoryStore(), timeout, config.tenant);
     this.live = before?.live ?? new LiveSessions();
     this.memory = before?.memory ?? new Map();
   }

@@ -1,4 +1,4 @@
-/** Where the routes of an application are mounted, and where users see them. */
+/** Where the routes of an application are mounted, where users see them, and which configurations share sessions. */
 import type { FastifyInstance } from "fastify";
 import type { AuthInstance } from "./auth_instance.ts";
 import { type PublicPaths, publicPaths } from "../config/mount_path.ts";

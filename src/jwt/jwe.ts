@@ -1,11 +1,18 @@
 /**
- * Session tokens as `@auth/core/jwt` makes them (compact JWE, `alg: dir`, `enc: A256CBC-HS512`), opened and
- * sealed with `node:crypto`.
+ * Session tokens as `@auth/core/jwt` makes them (compact JWE, `alg: dir`, `enc: A256CBC-HS512`), opened and sealed
+ * with `node:crypto`, the `encode` and `decode` of core over that, and why a token is refused.
  *
  * A token that is not sealed with one of our keys is refused here: any client can send one, and core would
  * take fifty times as long. One that core has not written and may accept (A256GCM, other members in its
  * header) is left to it.
  */
+import {
+  decode as coreDecode,
+  encode as coreEncode,
+  type JWT,
+  type JWTDecodeParams,
+  type JWTEncodeParams,
+} from "@auth/core/jwt";
 import { LRUCache } from "lru-cache";
 import { Buffer } from "node:buffer";
 import {
@@ -21,13 +28,6 @@ import {
   timingSafeEqual,
 } from "node:crypto";
 import { decodeBase64Url, isJsonObject, parseJsonObject } from "../utils/decode.ts";
-import {
-  decode as coreDecode,
-  encode as coreEncode,
-  type JWT,
-  type JWTDecodeParams,
-  type JWTEncodeParams,
-} from "@auth/core/jwt";
 
 export interface Opened {
   readonly text: string;

@@ -13,7 +13,8 @@ import { openToken, sessionName } from "../session/open.ts";
 import { asOwn, CallbackFailure, finishSession, ownReadOf, type ReadContext, wrapError } from "../session/read.ts";
 import { cookieEnd } from "../session/settings.ts";
 import { readRow } from "../session/read_token.ts";
-import { refreshedElsewhere, runCallbacks, updateInTurn } from "../session/renew.ts";
+import { refreshedElsewhere, updateInTurn } from "../session/in_turn.ts";
+import { runCallbacks } from "../session/renew.ts";
 import { UNCACHED } from "./pages.ts";
 import { endRemovedSession, sessionHasEnded } from "./session_change.ts";
 

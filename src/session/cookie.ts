@@ -1,16 +1,17 @@
 /**
- * The session token in cookies.
+ * The session token in cookies, and how large those may get: servers limit the headers that they take, and with a
+ * cookie that is too large every request is refused, signing out included.
  *
  * A session is the cookie of the configured name, or else a run `.0`, `.1`, … of it. Core takes every cookie whose
  * name begins so for a part: `sessionid` beside `session`. Here those are neither read nor removed.
  */
-import { parseCookie } from "cookie";
-import type { CookieSettings } from "../config/cookies.ts";
-import { removalOf, type SetCookie } from "../http/set_cookie.ts";
 import { AuthError } from "@auth/core/errors";
 import type { JWT, JWTEncodeParams, JWTOptions } from "@auth/core/jwt";
+import { parseCookie } from "cookie";
 import { Buffer } from "node:buffer";
+import type { CookieSettings } from "../config/cookies.ts";
 import type { FastifyAuthErrorCode } from "../errors.ts";
+import { removalOf, type SetCookie } from "../http/set_cookie.ts";
 import { withoutName } from "./name.ts";
 
 export interface SessionCookie {

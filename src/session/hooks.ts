@@ -6,8 +6,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { CookieDefinition, CookieSettings } from "../config/cookies.ts";
 import type { NoticeCode } from "../config/notices.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
-import { Buffer } from "node:buffer";
-import { decodeBase64Url } from "../utils/decode.ts";
+import type { KnownSessions } from "./known_session.ts";
 
 export interface NamedSession {
   readonly claims: JWT;
@@ -85,37 +84,4 @@ export async function hasEndedElsewhere(
 ): Promise<boolean> {
   for (const { hasEnded } of hooks) if (await hasEnded?.(session, use)) return true;
   return false;
-}
-
-/** Names a session: its user, and one of the sessions of that user. It is no session token. */
-export interface SessionKey {
-  readonly user: string;
-  readonly id: string;
-}
-
-export interface KnownSession extends SessionKey {
-  readonly expires: Date;
-  readonly createdAt?: Date | undefined;
-  readonly lastSeenAt?: Date | undefined;
-  readonly userAgent?: string | undefined;
-}
-
-export interface KnownSessions {
-  list(user: string): Promise<KnownSession[]>;
-  /** Ends one. Resolves with whether it is known that it had not ended. */
-  end(session: SessionKey): Promise<boolean>;
-  endAll(user: string, except: string | undefined): Promise<void>;
-}
-
-/** The id that an application is given: adapters and stores find sessions by the user. */
-export function sessionIdOf({ user, id }: SessionKey): string {
-  return `${Buffer.from(user).toString("base64url")}.${id}`;
-}
-
-/** What such an id names; `undefined` for anything else. */
-export function namedBy(sessionId: string): SessionKey | undefined {
-  const [encoded = "", ...rest] = sessionId.split(".");
-  const user = decodeBase64Url(encoded)?.toString();
-  const id = rest.join(".");
-  return user && id ? { user, id } : undefined;
 }

@@ -2,12 +2,12 @@
 import { type AuthError, EventError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
 import type { LoggerInstance } from "@auth/core/types";
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Log, NoticeCode } from "../config/notices.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import type { Session } from "../types.ts";
 import type { SessionSettings } from "./settings.ts";
-import { AsyncLocalStorage } from "node:async_hooks";
 
 export interface SessionRead {
   readonly session: Session | null;

@@ -8,7 +8,7 @@ import { AuthActionError, FastifyAuthError } from "../../errors.ts";
 import { invalid } from "../../instance/arguments.ts";
 import { changeSession, presentedToken, readClaims, readSession } from "../../instance/read_session.ts";
 import { findUnavailable, unavailableProviderError } from "../../provider/provider_error.ts";
-import { inTurn, refreshedElsewhere } from "../../session/renew.ts";
+import { inTurn, refreshedElsewhere } from "../../session/in_turn.ts";
 import { sessionName } from "../../session/open.ts";
 import { ownReadOf } from "../../session/read.ts";
 import { canCarryCookies } from "../../session/reply.ts";

@@ -85,7 +85,7 @@ async function signingKeys(auth: AuthInUse, makes: boolean): Promise<readonly Si
   const { facts: { env }, refresh, core: { secret } } = auth.config;
   if (env.AUTH_SIGNING_KEYS !== undefined) return keysIn(env.AUTH_SIGNING_KEYS);
   if (refresh.store === undefined) return [];
-  const { guesses: store } = auth;
+  const { anyStore: store } = auth;
   // The first secret may be new: those before it have sealed the keys.
   const places = [secret!].flat().map((each) => placeOf(each, "signing keys"));
   const [place] = places;

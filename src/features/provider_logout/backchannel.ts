@@ -71,7 +71,7 @@ export function backchannelLogout(
       const claims = await verify(tokenOf(context), openIdClient(core.providers, provider.id), keys);
       await useOnce(
         claims,
-        auth.guesses,
+        auth.anyStore,
         () => index ? endTokens(claims, index, context) : endRowsOf(claims, provider.id, context),
       );
       return { status: 200, headers: {}, cookies: [] };

@@ -7,7 +7,7 @@ import { eventsOf } from "../../telemetry/events.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { presentedToken, readSession } from "../../instance/read_session.ts";
 import { assertObject, invalid } from "../../instance/arguments.ts";
-import { type KnownSessions, namedBy, sessionIdOf, type SessionKey } from "../../session/hooks.ts";
+import { type KnownSessions, namedBy, sessionIdOf, type SessionKey } from "../../session/known_session.ts";
 import { endRows } from "../../session/ending.ts";
 import { rowName } from "../../session/name.ts";
 import { openToken } from "../../session/open.ts";

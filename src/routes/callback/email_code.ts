@@ -115,7 +115,7 @@ export async function answerCode(
  */
 async function countGuess(
   link: URLSearchParams,
-  { auth: { guesses: store }, config: { hashSecrets } }: RequestContext,
+  { auth: { anyStore: store }, config: { hashSecrets } }: RequestContext,
 ): Promise<{ isLast: boolean; giveBack: () => Promise<unknown> } | undefined> {
   // So no address or token is in the store.
   const keyOf = (...what: string[]) =>

@@ -1,0 +1,118 @@
+/** Makes the next token of a session in one process at a time: the others get it from the store. */
+import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
+import { FastifyAuthError } from "../errors.ts";
+import { monotonicNow } from "../utils/time.ts";
+import { type EndingContext, sharedStore } from "./ending.ts";
+import { GRACE_MS } from "./live_sessions.ts";
+import { type OpenToken, openToken } from "./open.ts";
+import { placeOf } from "./sealed_value.ts";
+
+/** How often a waiting process looks for the result, in milliseconds. */
+const POLL_INTERVAL_MS = 40;
+
+/** Another process holds the lock for too long (503). */
+export function refreshedElsewhere(): FastifyAuthError {
+  return new FastifyAuthError(
+    "FST_AUTHJS_UNAVAILABLE",
+    "Another process is refreshing the tokens and has not finished. Try again in a moment.",
+  );
+}
+
+/** The result of the work, or the token that another process has made. */
+type Turn<Result> =
+  | { readonly done: Result; readonly joined?: never }
+  | { readonly done?: never; readonly joined: OpenToken; readonly isUpdate: boolean };
+
+/**
+ * Works on a token in one process at a time, which leaves what is `sealed` for the others. If it dies, another takes
+ * over once the lock has expired. Gives nothing if another process takes too long.
+ */
+export async function inTurn<Result extends { readonly sealed?: string | undefined }>(
+  context: EndingContext,
+  token: string,
+  work: () => Promise<Result>,
+  isUpdate = false,
+): Promise<Turn<Result> | undefined> {
+  const { settings, logger } = context;
+  const { waitLimit } = settings.refresh;
+  const store = sharedStore(context);
+  if (store === undefined) return { done: await work() };
+  const place = placeOf(token, "refresh");
+  const owner = randomUUID();
+  const until = monotonicNow() + waitLimit;
+  while (!await store.lock(place.name, owner, 2 * waitLimit)) {
+    const other = await turnOfOther();
+    if (other !== undefined) return other;
+    if (monotonicNow() >= until) return undefined;
+    await setTimeout(POLL_INTERVAL_MS * (0.5 + Math.random()));
+  }
+  try {
+    const other = await turnOfOther();
+    if (other !== undefined) return other;
+    const began = monotonicNow();
+    const done = await work();
+    const { sealed = token } = done;
+    if (sealed !== token && await isNewest(monotonicNow() - began)) {
+      // The application's codec may make a token again, which then is the newest.
+      if (!settings.ownTokens) await store.set(placeOf(sealed, "refresh").name, "", 1);
+      await store.set(place.name, place.seal(JSON.stringify({ token: sealed, isUpdate })), GRACE_MS);
+    }
+    return { done };
+  } finally {
+    await store.unlock(place.name, owner);
+  }
+
+  async function turnOfOther(): Promise<Turn<Result> | undefined> {
+    const text = await resultOfOther();
+    if (text === undefined) return undefined;
+    const { token, isUpdate = false } = JSON.parse(text);
+    const joined = await openToken(token, settings).catch(() => undefined);
+    return joined && { joined, isUpdate };
+  }
+
+  async function resultOfOther(): Promise<string | undefined> {
+    const [value] = await store!.get([place.name]);
+    const text = place.open(value);
+    if (text === undefined && value) {
+      const problem = "A value in the store was not written for its key; the session is refreshed anew.";
+      logger.error(new Error(problem));
+    }
+    return text;
+  }
+
+  /** Whether no other process has refreshed the token since the lock expired. */
+  async function isNewest(took: number): Promise<boolean> {
+    if (took <= 2 * waitLimit) return true;
+    const isAlone = await resultOfOther() === undefined;
+    const problem =
+      `Refreshing a session took ${Math.round(took)} ms, and its lock expires after ${2 * waitLimit} ms. ` +
+      (isAlone ? "No other process has refreshed it." : "Another process has refreshed it meanwhile.");
+    logger.error(new Error(problem));
+    return isAlone;
+  }
+}
+
+/** Updates a session in one request and one process at a time. Gives nothing if another process takes too long. */
+export async function updateInTurn<Result extends { readonly sealed?: string | undefined }>(
+  name: string,
+  token: string,
+  work: (newest: string) => Promise<Result>,
+  context: EndingContext,
+): Promise<Result | undefined> {
+  const { live, callbacks, refreshes } = context.settings;
+  // Otherwise no read waits for the lock.
+  const isShared = callbacks.jwt !== undefined || refreshes;
+  let done: Result | undefined;
+  await live.update(name, token, async (newest) => {
+    for (let given = newest;;) {
+      const turn = isShared ? await inTurn(context, given, () => work(given), true) : { done: await work(given) };
+      done = turn?.done;
+      const sealed = turn?.joined?.token || done?.sealed || given;
+      for (const before of [token, given]) live.replace(before, sealed);
+      if (turn?.joined === undefined) return { sealed };
+      given = sealed;
+    }
+  });
+  return done;
+}
