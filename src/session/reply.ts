@@ -55,12 +55,15 @@ export function carryLate(reads: RequestReads): void {
       if (update.checkOtherProcesses !== undefined) warnOfLoss(reply, UNCHECKED);
       else carry(update, reads, raw, (lines) => raw.setHeader("set-cookie", lines));
     }
-    keepOwnCookies(reads, reply);
+    checkCookies(reads, reply);
   });
 }
 
-/** Keeps a reply that gives a session cookie from shared caches, whatever hooks have set. */
-function keepOwnCookies({ carried, updates, isOfAction }: RequestReads, reply: FastifyReply): void {
+/**
+ * Keeps a reply that gives a session cookie from shared caches, whatever hooks have set, and tells of another plugin that
+ * sets that cookie: its value could not be read, and it comes again.
+ */
+function checkCookies({ carried, updates, isOfAction }: RequestReads, reply: FastifyReply): void {
   const { raw } = reply;
   const refused = isOfAction ? undefined : updates.find(({ givesSession }) => !givesSession);
   if (refused && valuesOf(raw, "set-cookie").some((line) => isForeign(line, refused.name))) {
@@ -82,7 +85,7 @@ async function finish(
   try {
     for (const update of reads.current) carry(update, reads, reply, (lines) => replaceCookies(reply, lines));
     // Before what a guard asked for earlier: the listener that was added last is called first.
-    onHeaders(reply.raw, () => keepOwnCookies(reads, reply));
+    if (reads.updates.length > 0) onHeaders(reply.raw, () => checkCookies(reads, reply));
     reads.isSent = true;
     done(null, payload);
   } catch (error) {
