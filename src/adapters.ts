@@ -2,8 +2,8 @@
  * What an adapter lacks for some features: how to list the accounts and the sessions of a user, and how to update the
  * tokens of an account.
  *
- * Installed with `npm install fastify-authjs fastify`, or with `deno add fastify-authjs@jsr:@fastify-authjs/plugin
- * npm:fastify`.
+ * Installed with `npm install fastify-authjs fastify`, or with
+ * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.
  *
  * @example
  * ```ts
@@ -13,7 +13,6 @@
  * const adapter = withSessionList({}, (userId) => rows.filter((row) => row.userId === userId));
  * console.assert((await adapter.listSessionsByUserId("ada")).length === 1);
  * ```
- *
  * @module
  */
 export {

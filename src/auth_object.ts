@@ -24,14 +24,12 @@ export interface AuthObject<OwnSession = Session & { user: User }> extends Featu
   readonly plugin: FastifyPluginAsync<FastifyAuthPluginOptions>;
   /**
    * The session of a request, or `null` if there is none.
-   *
    * @param request The request, in any hook or handler.
    * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if the argument is no request; nothing else.
    */
   readonly getSession: (request: SessionRequest) => Promise<OwnSession | null>;
   /**
    * Makes a hook that lets only signed-in users pass: see `requireSession()` of the package.
-   *
    * @param options Which signed-in users may pass.
    * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if an option is invalid.
    */
@@ -43,7 +41,6 @@ export interface AuthObject<OwnSession = Session & { user: User }> extends Featu
   /**
    * Updates the session, as a POST to `<mount path>/session` does: `callbacks.jwt` (or with a database
    * `callbacks.session`) is called with `trigger: "update"` and the data. If it fails the session stays as it was.
-   *
    * @param request The request of the route. A page of another origin must not have sent it.
    * @param reply The reply, which gets the new session cookie. It is not sent.
    * @param data What the callback gets, as JSON delivers it: dates are texts, and functions are gone.
@@ -51,8 +48,8 @@ export interface AuthObject<OwnSession = Session & { user: User }> extends Featu
    * @returns The updated session.
    * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) if there is no session, or the `jwt` callback
    * returned `null`; `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_SESSION_TOO_LARGE` (413); `FST_AUTHJS_CONFIG_INVALID`
-   * (500) for data that JSON cannot hold; `FST_AUTHJS_UNAVAILABLE` (503) if the adapter failed; {@linkcode
-   * AuthActionError} if a callback threw.
+   * (500) for data that JSON cannot hold; `FST_AUTHJS_UNAVAILABLE` (503) if the adapter failed;
+   * {@linkcode AuthActionError} if a callback threw.
    */
   readonly updateSession: (
     request: ActionRequest,
@@ -63,7 +60,6 @@ export interface AuthObject<OwnSession = Session & { user: User }> extends Featu
   /**
    * The claims of the session token, as the `jwt` callback left them. They are for the server: with `refreshTokens`
    * they have the tokens of providers.
-   *
    * @param request The request, in any hook or handler.
    * @returns The claims; `null` if there is no session, and with the strategy "database".
    */
@@ -77,7 +73,6 @@ export interface AuthObject<OwnSession = Session & { user: User }> extends Featu
 export interface SignInAction {
   /**
    * Signs in, and leaves the reply to the route: it gets only the cookies.
-   *
    * @param request The request of the route.
    * @param reply The reply.
    * @param provider The id of the provider; without one the user goes to the sign-in page.
@@ -102,7 +97,6 @@ export interface SignInAction {
 export interface SignOutAction {
   /**
    * Signs out, and leaves the reply to the route: it gets only the cookies.
-   *
    * @param request The request of the route.
    * @param reply The reply.
    * @param options Where to go afterwards.
@@ -128,7 +122,6 @@ export interface TenantAuthObject<OwnSession = Session & { user: User }>
   extends Omit<AuthObject<OwnSession>, "config" | "revokeSession" | "revokeSessions"> {
   /**
    * The object of one configuration, for what has no request: `auth.forConfig(config).revokeSessions(userId)`.
-   *
    * @param config One that the function returns.
    * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it has no `tenant`.
    */

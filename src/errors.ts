@@ -79,16 +79,11 @@ export class FastifyAuthError extends Error {
 
   /**
    * Makes an error.
-   *
    * @param code The stable code.
    * @param message What is wrong and what to change.
    * @param options The underlying error as `cause`, and the `statusCode` if it is not that of the code.
    */
-  constructor(
-    code: FastifyAuthErrorCode,
-    message: string,
-    options: ErrorOptions & { statusCode?: number } = {},
-  ) {
+  constructor(code: FastifyAuthErrorCode, message: string, options: ErrorOptions & { statusCode?: number } = {}) {
     super(message, "cause" in options ? { cause: options.cause } : {});
     this.code = code;
     this.help = `${PAGES}${code}.md`;
@@ -165,7 +160,6 @@ export class AuthActionError extends FastifyAuthError {
 
   /**
    * Makes an error.
-   *
    * @param message What failed.
    * @param failure What is known of it.
    * @param options The underlying error as `cause`.

@@ -7,7 +7,6 @@ import type { ConfigForRequest, FastifyAuthConfig, GetSessionResult, Session, Se
 
 /**
  * The session of a request by the configuration that a function chooses, or `null` if there is none.
- *
  * @param req The Fastify request, in any hook or handler.
  * @param choose The same function that was given to `FastifyAuth`.
  * @returns The session, or `null`: also if there is no configuration for the request, which the log says.
@@ -18,7 +17,6 @@ export function getSession(req: SessionRequest, choose: ConfigForRequest): GetSe
  *
  * An invalid configuration, an unreadable session token, a failing adapter and a failing callback are logged, and the
  * result is `null`.
- *
  * @param req The Fastify request, in any hook or handler.
  * @param config The same object that was given to `FastifyAuth`.
  * @returns The session, or `null`.
@@ -50,10 +48,7 @@ export async function getSession(
 }
 
 /** The configuration that a function chooses. If there is none, the log says so. */
-async function chosenFor(
-  request: SessionRequest,
-  choose: ConfigForRequest,
-): Promise<FastifyAuthConfig | undefined> {
+async function chosenFor(request: SessionRequest, choose: ConfigForRequest): Promise<FastifyAuthConfig | undefined> {
   try {
     return await Tenants.of(choose).configOf(request);
   } catch (error) {

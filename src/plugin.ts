@@ -26,7 +26,6 @@ export interface FastifyAuthPluginOptions {
   prefix?: string;
   /**
    * Whether the document of `@fastify/swagger` describes the auth routes. Register it before this plugin.
-   *
    * @default false
    */
   openapi?: boolean;
@@ -41,7 +40,6 @@ export interface FastifyAuthPluginOptions {
    *   }
    * }
    * ```
-   *
    * @default false: a session is read when `getSession()` or a guard asks for it
    */
   decorateRequest?: boolean;
@@ -49,14 +47,12 @@ export interface FastifyAuthPluginOptions {
 
 /**
  * Makes the plugin for configurations that a function chooses for each request, such as those of tenants.
- *
  * @param choose The function: see {@linkcode ConfigForRequest}.
  * @returns A plugin for `register`, with the mount path as its `prefix`.
  */
 export function FastifyAuth(choose: ConfigForRequest): FastifyPluginAsync<FastifyAuthPluginOptions>;
 /**
  * Makes the plugin that adds every route of Auth.js to an application.
- *
  * @param config The configuration; it is copied, never written to.
  * @returns A plugin for `register`, with the mount path as its `prefix`.
  * @throws {FastifyAuthError} When it is registered, if the configuration is invalid.
@@ -172,10 +168,7 @@ function openMount(mounted: Mounted, config: FastifyAuthConfig): Mount {
 /** The property of a request that keeps its mount, if a function chooses the configuration. */
 const MOUNT: unique symbol = Symbol("fastify-authjs.mount");
 
-async function mountPerRequest(
-  scope: FastifyInstance,
-  mounted: Mounted & { readonly config: ConfigForRequest },
-) {
+async function mountPerRequest(scope: FastifyInstance, mounted: Mounted & { readonly config: ConfigForRequest }) {
   const { mountPath } = mounted;
   const tenants = Tenants.of(mounted.config);
   const mounts = new WeakMap<FastifyAuthConfig, Promise<Mount>>();

@@ -1,7 +1,7 @@
 /**
  * A store in Redis: of several processes one refreshes a session, and the others get the result and learn when a
- * session ends; with `revocable` sessions can be listed, and ended from elsewhere. Set it as `store:
- * redisStore(client)`.
+ * session ends; with `revocable` sessions can be listed, and ended from elsewhere. Set it as
+ * `store: redisStore(client)`.
  *
  * No session token is stored in Redis: results are encrypted with keys derived from the tokens. What is kept for
  * `revocable` is not encrypted: when sessions began and were used, and their `User-Agent` headers. Every key expires.
@@ -9,8 +9,8 @@
  * `TIME`, `ZADD`, `ZREMRANGEBYSCORE`, `ZRANGE`, `ZRANGEBYSCORE` and `PEXPIRE`. Of a Redis Cluster no command needs keys
  * of two slots.
  *
- * Installed with `npm install fastify-authjs fastify ioredis` (`pnpm add`, `yarn add`, `bun add`), or with `deno add
- * fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify npm:ioredis`.
+ * Installed with `npm install fastify-authjs fastify ioredis` (`pnpm add`, `yarn add`, `bun add`), or with
+ * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify npm:ioredis`.
  *
  * @example
  * ```ts
@@ -22,7 +22,6 @@
  * const config = { providers: [], secret: "x".repeat(32), store: redisStore(client) };
  * console.assert(await config.store.lock("session", "this process", 1000));
  * ```
- *
  * @module
  */
 import type { IoRedisClient, NodeRedisClient, Store } from "./types.ts";
@@ -34,7 +33,6 @@ export type { IoRedisClient, NodeRedisClient, Store };
 export interface RedisStoreOptions {
   /**
    * The prefix of all keys.
-   *
    * @default "fastify-authjs:"
    */
   prefix?: string;
@@ -61,7 +59,6 @@ const FIELD = /^(sessions:[^]*)#([^#]*)$/;
  *
  * What Redis loses, sessions that were ended too, is valid again: for `revocable` let it persist its data, and evict no
  * keys.
- *
  * @param client A client of `ioredis`, or a connected one of `redis`. The application closes it.
  * @param options The prefix of the keys.
  * @returns The value for `store`.

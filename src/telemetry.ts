@@ -2,8 +2,8 @@
  * The types of what the plugin publishes: the events of the audit trail, on channels of `node:diagnostics_channel`, and
  * operations on tracing channels.
  *
- * Installed with `npm install fastify-authjs fastify`, or with `deno add fastify-authjs@jsr:@fastify-authjs/plugin
- * npm:fastify`.
+ * Installed with `npm install fastify-authjs fastify`, or with
+ * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.
  *
  * @example
  * ```ts
@@ -16,7 +16,6 @@
  * });
  * console.assert(failures.length === 0);
  * ```
- *
  * @module
  */
 export type {

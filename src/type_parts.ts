@@ -2,8 +2,8 @@
  * The types that few applications name: the parts of the configuration, and those of the object that `createAuth()`
  * returns.
  *
- * Installed with `npm install fastify-authjs fastify`, or with `deno add fastify-authjs@jsr:@fastify-authjs/plugin
- * npm:fastify`.
+ * Installed with `npm install fastify-authjs fastify`, or with
+ * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.
  *
  * @example
  * ```ts
@@ -12,7 +12,6 @@
  * const away = (...[request, reply]: Parameters<SignOutAction>) => ({ request, reply });
  * console.assert(typeof away === "function");
  * ```
- *
  * @module
  */
 export type { AllowGetOptions } from "./actions/actions.ts";

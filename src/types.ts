@@ -17,24 +17,22 @@ export interface FastifyAuthConfig extends Omit<AuthConfig, "pages" | "raw" | "s
   /**
    * The application's own pages, each a path that begins with `/` or a URL. Every page that is not named is built in:
    * its name, language and texts are set here, too.
-   *
    * @default {} all of them are built in
    */
   pages?: FastifyAuthPages;
   /**
    * How sessions are kept, and for how long.
-   *
    * @default {} a session of 30 days in a cookie, or in the database if there is an `adapter`
    */
   session?: FastifyAuthSession;
 }
 
 /**
- * Chooses the configuration for a request, in place of one that does not change: `(request) =>
- * tenants.get(request.host)`. It is called once for each request, before its body is read. Each configuration needs a
- * `tenant`, and is copied and checked with its first request: return the same object for as long as nothing in it
- * changes. If there is none, auth routes and guards answer with 404, and `getSession()` returns `null`; if the function
- * throws, they answer with 503, or the `statusCode` of the error.
+ * Chooses the configuration for a request, in place of one that does not change:
+ * `(request) => tenants.get(request.host)`. It is called once for each request, before its body is read. Each
+ * configuration needs a `tenant`, and is copied and checked with its first request: return the same object for as long
+ * as nothing in it changes. If there is none, auth routes and guards answer with 404, and `getSession()` returns
+ * `null`; if the function throws, they answer with 503, or the `statusCode` of the error.
  */
 export type ConfigForRequest<Config = FastifyAuthConfig> = (
   request: FastifyRequest,

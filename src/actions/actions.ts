@@ -20,7 +20,6 @@ export interface AllowGetOptions {
   /**
    * Whether a GET or HEAD that no page of the application sent is served: an address that the user typed, and a link in
    * a mail or another program.
-   *
    * @default false
    */
   allowGet?: boolean;
@@ -30,14 +29,12 @@ export interface AllowGetOptions {
 export interface SignOutActionOptions extends AllowGetOptions, FeatureSignOutOptions {
   /**
    * Where the user goes afterwards: a path or a URL, which the `redirect` callback has to allow.
-   *
    * @default that of the callback-url cookie, else the public origin
    */
   callbackUrl?: string;
   /**
    * Whether the reply is sent: a redirect, or `{ url }` to a script that asks for JSON. With `false` the reply gets
    * only its cookies, and the route sends it.
-   *
    * @default true
    */
   redirect?: boolean;
@@ -52,7 +49,6 @@ export interface SignInActionOptions extends Pick<SignOutActionOptions, "callbac
   fields?: unknown;
   /**
    * Whether the session goes on when the browser is closed. If not, it lives for `session.ephemeralMaxAge`.
-   *
    * @default what `fields` say, else true
    */
   rememberMe?: boolean;
@@ -81,7 +77,6 @@ export interface SignInActionResult {
 
 /**
  * Begins a sign-in, or signs in with credentials.
- *
  * @param isLinked Whether a guard asks. Links of other sites may lead to a guarded page: the user is signed in already,
  * and signs in again with the same provider.
  */

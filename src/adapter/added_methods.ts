@@ -30,7 +30,6 @@ export interface AccountListAdapter extends Adapter {
 
 /**
  * Adds the query that `listAccounts()`, `unlinkAccount()` and, with sessions in a database, `getAccessToken()` need.
- *
  * @param adapter An adapter of Auth.js; it is not changed.
  * @param list Finds the rows whose `userId` is the given one, with all of their columns.
  * @returns The value for `adapter`.
@@ -77,9 +76,8 @@ export interface AccountUpdateAdapter extends Adapter {
 export type TokenAdapter = Adapter & AccountListAdapter & AccountUpdateAdapter;
 
 /**
- * Adds the update to an adapter of {@linkcode withAccountList} by which `refreshTokens` keeps the tokens of
- * providers in the rows of accounts, if sessions are in a database.
- *
+ * Adds the update to an adapter of {@linkcode withAccountList} by which `refreshTokens` keeps the tokens of providers
+ * in the rows of accounts, if sessions are in a database.
  * @param adapter An adapter of Auth.js; it is not changed.
  * @param update Sets `access_token`, `refresh_token` and `expires_at` of the row with this `provider` and
  * `providerAccountId`.
@@ -123,10 +121,9 @@ export interface SessionListAdapter extends Adapter {
 
 /**
  * Adds the query to an adapter that `listSessions()` and `revokeSessions()` need.
- *
  * @param adapter An adapter of Auth.js; it is not changed.
- * @param list Finds the rows whose `userId` is the given one. They need `sessionToken`, `userId` and
- * `expires`; `createdAt`, `lastSeenAt` and `userAgent` are taken from tables that have them.
+ * @param list Finds the rows whose `userId` is the given one. They need `sessionToken`, `userId` and `expires`;
+ * `createdAt`, `lastSeenAt` and `userAgent` are taken from tables that have them.
  * @returns The value for `adapter`.
  *
  * @example

@@ -20,8 +20,8 @@ const ADAPTER_METHODS = [
 ];
 
 /**
- * Every method, for adapters that lack some. Core remembers that a configuration of the process had mails or
- * passkeys, and then asks every configuration for their methods; what each really needs is checked at boot.
+ * Every method, for adapters that lack some. Core remembers that a configuration of the process had mails or passkeys,
+ * and then asks every configuration for their methods; what each really needs is checked at boot.
  */
 export const MISSING_METHODS: Adapter = Object.fromEntries(ADAPTER_METHODS.map((method) => [method, () => {
   throw new TypeError(`The adapter has no ${method}()`);
@@ -115,10 +115,7 @@ function methodsOf(adapter: Adapter): Record<string, Method> {
 }
 
 /** A copy of an adapter with further methods. Those of a class are bound: a copy would not have them. */
-export function withMethods<A extends Adapter, Methods extends object>(
-  adapter: A,
-  added: Methods,
-): A & Methods {
+export function withMethods<A extends Adapter, Methods extends object>(adapter: A, added: Methods): A & Methods {
   return { ...adapter, ...methodsOf(adapter), ...added };
 }
 

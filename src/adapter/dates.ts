@@ -19,9 +19,8 @@ const UNITS = [[1e8, 1e10, 1000], [1e11, 1e13, 1], [1e14, 1e16, 1e-3], [1e17, 1e
 
 /**
  * Reads a Date; ISO 8601, SQL or JavaScript text; seconds to nanoseconds since 1970 as a number, bigint or text; an
- * object of Temporal, Luxon, Day.js or Firestore, or another that converts to one of these. Text without a zone is
- * UTC, as SQLite's functions write it: the zone of the process would differ between machines and with summer time.
- *
+ * object of Temporal, Luxon, Day.js or Firestore, or another that converts to one of these. Text without a zone is UTC,
+ * as SQLite's functions write it: the zone of the process would differ between machines and with summer time.
  * @returns `undefined` if it names no time after 1970.
  */
 export function toDate(value: unknown): Date | undefined {

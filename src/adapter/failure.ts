@@ -148,10 +148,7 @@ const KINDS: readonly (readonly [FailureKind, Patterns])[] = [
       /^(?:ENOTOPEN|ECONNCLOSED|EINSTLOOKUP|1205)$/,
     ],
     // Other databases use the numeric codes of MongoDB for other errors.
-    mongo: [
-      /^(?:Retryable|Transient)/,
-      /^(?:6|7|24|50|64|89|91|112|189|202|262|9001|10107|11600|11602|13435|13436)$/,
-    ],
+    mongo: [/^(?:Retryable|Transient)/, /^(?:6|7|24|50|64|89|91|112|189|202|262|9001|10107|11600|11602|13435|13436)$/],
     name: [
       /^(?:AbortError|TimeoutError|TimedOut|NotConnected|BrokenPipe|Connection(?:Refused|Reset|Aborted))$/,
       /^Mongo(?:Network|ServerSelection|Topology|NotConnected|WaitQueue|Pool|OperationTimeout|ServerClosed)/,

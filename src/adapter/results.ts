@@ -61,8 +61,8 @@ function sessionAndUser(result: Row, call: AdapterCall): Row | null {
 }
 
 /**
- * Whether a sign-in link is the one that was looked for: a key-value store that cuts keys at a character may
- * return another one. Some adapters leave columns out, and some links have no address: what is missing matches.
+ * Whether a sign-in link is the one that was looked for: a key-value store that cuts keys at a character may return
+ * another one. Some adapters leave columns out, and some links have no address: what is missing matches.
  */
 function isSameLink(row: Row, asked: Row): boolean {
   return ["token", "identifier"].every((name) =>

@@ -90,10 +90,7 @@ const READ = "The adapter finds the tables and the columns that it reads; those 
 const PER_REQUEST = "A function chooses the configuration of each request, so the settings of tenants are not " +
   "checked here: call the function with one, or check the deployment by its URL.";
 
-async function checkDiscovery(
-  { id, type, factoryId, server }: ProviderSummary,
-  timeout: number,
-): Promise<Finding[]> {
+async function checkDiscovery({ id, type, factoryId, server }: ProviderSummary, timeout: number): Promise<Finding[]> {
   const { issuer, wellKnown } = server;
   if ((type !== "oauth" && type !== "oidc") || issuer === undefined || !isDiscovered(server)) return [];
   const url = wellKnown ?? discoveryUrl(issuer);
@@ -132,9 +129,7 @@ async function checkKeys(id: string, document: unknown, visit: Visit): Promise<F
     if (status === 200 && Array.isArray(keys) && keys.length > 0) return [];
     return [error("provider", `${what} are answered with ${status}${status === 200 ? " and no key" : ""}.`)];
   } catch (cause) {
-    return [
-      error("provider", `${what} cannot be had: ${reasonOf(cause)}. Check that this machine can reach them.`),
-    ];
+    return [error("provider", `${what} cannot be had: ${reasonOf(cause)}. Check that this machine can reach them.`)];
   }
 }
 

@@ -28,9 +28,7 @@ export async function checkUrl(address: URL, offline = false, timeout = 10_000):
   const { base, failure } = deployment;
   if (failure !== undefined) return [error("reach", `${base}/providers ${failure}`)];
   const findings: Finding[] = [ok("reach", `${base} has the auth routes.`)];
-  for (
-    const check of [checkTls, checkOrigin, checkForwarded, checkCookies, checkSession, checkHeaders, checkSignIns]
-  ) {
+  for (const check of [checkTls, checkOrigin, checkForwarded, checkCookies, checkSession, checkHeaders, checkSignIns]) {
     try {
       for await (const finding of check(deployment)) findings.push(finding);
     } catch (cause) {

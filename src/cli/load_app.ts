@@ -1,8 +1,8 @@
 /**
  * Loads the module of an application as its own start would, except that nothing listens.
  *
- * Fastify announces each instance on a diagnostics channel, whichever copy of Fastify made it. So the module
- * need not export anything: also `app.listen()` at its end shows the application, and does not listen.
+ * Fastify announces each instance on a diagnostics channel, whichever copy of Fastify made it. So the module need not
+ * export anything: also `app.listen()` at its end shows the application, and does not listen.
  */
 import { channel } from "node:diagnostics_channel";
 import { stat } from "node:fs/promises";

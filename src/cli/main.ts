@@ -1,6 +1,6 @@
 /**
- * The command `fastify-authjs`: writes a new project, finds mistakes in the set-up of an application or a
- * deployment, prints the tables of a database, and makes secrets.
+ * The command `fastify-authjs`: writes a new project, finds mistakes in the set-up of an application or a deployment,
+ * prints the tables of a database, and makes secrets.
  *
  * @example
  * ```sh
@@ -12,7 +12,6 @@
  *
  * deno run -A jsr:@fastify-authjs/plugin/cli doctor app.ts
  * ```
- *
  * @module
  */
 import process from "node:process";

@@ -56,9 +56,7 @@ export async function run([command, ...args]: string[]): Promise<Outcome> {
   if ([command, ...args].some((arg) => arg === "--help" || arg === "-h")) return done(USAGE);
   try {
     if (Object.hasOwn(COMMANDS, command)) return await COMMANDS[command as keyof typeof COMMANDS](args);
-    throw new UsageError(
-      `There is no command ${JSON.stringify(command)}: use doctor, secret, init or schema.`,
-    );
+    throw new UsageError(`There is no command ${JSON.stringify(command)}: use doctor, secret, init or schema.`);
   } catch (error) {
     const complaint = error instanceof Error ? error.message : String(error);
     const hint = error instanceof UsageError ? "\nRun it with --help to see how it is used." : "";
@@ -103,10 +101,7 @@ async function init(args: string[]): Promise<Outcome> {
 }
 
 async function schema(args: string[]): Promise<Outcome> {
-  const { values, positionals } = parse(args, {
-    passkeys: { type: "boolean" },
-    passwords: { type: "boolean" },
-  });
+  const { values, positionals } = parse(args, { passkeys: { type: "boolean" }, passwords: { type: "boolean" } });
   const { DIALECTS, FORMATS, schemaOf } = await import("./schema.ts");
   const format = FORMATS.find((name) => name === positionals[0]);
   const dialect = DIALECTS.find((name) => name === positionals[1]);
@@ -128,9 +123,7 @@ async function doctor(args: string[]): Promise<Outcome> {
   });
   const { url, json, strict, offline = false } = values;
   if ((file === undefined) === (url === undefined) || others.length > 0) {
-    throw new UsageError(
-      "doctor takes the module of one application, or --url with the address of a deployment.",
-    );
+    throw new UsageError("doctor takes the module of one application, or --url with the address of a deployment.");
   }
   const timeout = values.timeout === undefined ? undefined : Number(values.timeout) * 1000;
   if (timeout !== undefined && !(timeout > 0 && timeout <= 3_600_000)) {
@@ -139,10 +132,7 @@ async function doctor(args: string[]): Promise<Outcome> {
   if (values["env-file"] !== undefined) await readVariables(values["env-file"]);
   const { findings, text } = url === undefined
     ? await (await import("./check_app.ts")).checkApp(file!, offline, timeout)
-    : {
-      findings: await (await import("./check_url.ts")).checkUrl(toAddress(url), offline, timeout),
-      text: "",
-    };
+    : { findings: await (await import("./check_url.ts")).checkUrl(toAddress(url), offline, timeout), text: "" };
   const isBad = findings.some(({ level }) => level === "error" || strict && level === "warning");
   const report = [text, toText(findings)].filter(Boolean).join("\n\n");
   const output = json ? JSON.stringify({ findings }, null, 2) : report;
@@ -166,8 +156,6 @@ function toAddress(url: string): URL {
     decodeURIComponent(address.username + address.password);
     return address;
   } catch {
-    throw new UsageError(
-      "--url has a % in its user or password that stands for nothing: write it as %25.",
-    );
+    throw new UsageError("--url has a % in its user or password that stands for nothing: write it as %25.");
   }
 }

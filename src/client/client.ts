@@ -22,7 +22,6 @@ export class AuthClientError extends Error {
 
   /**
    * Makes an error.
-   *
    * @param failure What went wrong.
    */
   constructor(failure: AuthFailure) {
@@ -61,7 +60,6 @@ const leadsOn: IsOurs = (body) => typeof (body as { url?: unknown } | null)?.url
 
 /**
  * Makes a client.
- *
  * @param options Where the plugin is.
  * @returns The client. Nothing is requested before it is used.
  *
@@ -192,10 +190,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
   }
 
   async function signalPasskeys({ provider = "passkey", removed }: SignalPasskeysOptions = {}) {
-    const found = await request(
-      `/webauthn-options/${encodeURIComponent(provider)}?action=register`,
-      isObject,
-    );
+    const found = await request(`/webauthn-options/${encodeURIComponent(provider)}?action=register`, isObject);
     if (!found.ok) return;
     const passkeys = await loadPasskeys();
     if (removed !== undefined) await passkeys.signalUnknown(found.body as never, removed);

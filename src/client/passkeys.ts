@@ -45,7 +45,6 @@ interface Browser {
 
 /**
  * Goes through a ceremony with the user.
- *
  * @returns The credential, in JSON.
  * @throws {DOMException} of the browser, by which a ceremony ends (WebAuthn sections 5.1.3 and 5.1.4).
  */
@@ -74,29 +73,20 @@ export async function getCredential(
     : await credentials.get({
       signal,
       ...(mediation && { mediation }),
-      publicKey: {
-        ...options,
-        challenge,
-        allowCredentials: mediation ? [] : allowCredentials.map(toDescriptor),
-      },
+      publicKey: { ...options, challenge, allowCredentials: mediation ? [] : allowCredentials.map(toDescriptor) },
     });
   if (credential === null) throw new DOMException("There is no passkey.", "NotAllowedError");
   return JSON.stringify(toJson(credential));
 }
 
 /** Has the browser offer a passkey no more (WebAuthn section 5.1.10.2). */
-export async function signalUnknown(
-  { options: { rpId, rp } }: Ceremony,
-  credentialId: string,
-): Promise<void> {
+export async function signalUnknown({ options: { rpId, rp } }: Ceremony, credentialId: string): Promise<void> {
   const { PublicKeyCredential } = globalThis as unknown as Browser;
   await PublicKeyCredential?.signalUnknownCredential?.({ rpId: rpId ?? rp?.id, credentialId });
 }
 
 /** Tells the browser which passkeys a user has, by the options of another one. */
-export async function signalAccepted(
-  { options: { rp, user, excludeCredentials = [] } }: Ceremony,
-): Promise<void> {
+export async function signalAccepted({ options: { rp, user, excludeCredentials = [] } }: Ceremony): Promise<void> {
   const { PublicKeyCredential } = globalThis as unknown as Browser;
   const allAcceptedCredentialIds = excludeCredentials.map(({ id }) => id);
   await PublicKeyCredential?.signalAllAcceptedCredentials?.(

@@ -13,7 +13,6 @@
  * const page = h(SessionProvider, null, h(SignedIn, null, h(Name)), h(SignedOut, null, "Please sign in."));
  * console.assert(page.type === SessionProvider);
  * ```
- *
  * @module
  */
 import type { Session } from "@auth/core/types";
@@ -38,7 +37,6 @@ export interface SessionState<S = Session> {
 export interface SessionProviderProps {
   /**
    * The client, made outside of components.
-   *
    * @default createAuthClient()
    */
   readonly client?: AuthClient;
@@ -61,10 +59,7 @@ interface Store {
   first: () => SessionState;
 }
 
-const found = (session: Session | null): SessionState => ({
-  status: session ? "signed-in" : "signed-out",
-  session,
-});
+const found = (session: Session | null): SessionState => ({ status: session ? "signed-in" : "signed-out", session });
 
 function createStore(client: AuthClient, given?: Session | null): Store {
   const first: SessionState = given === undefined ? { status: "loading", session: null } : found(given);
@@ -120,7 +115,6 @@ export function SessionProvider({ client, session, children }: SessionProviderPr
 
 /**
  * The session, in any component below {@linkcode SessionProvider}, which is rendered again when it changes.
- *
  * @returns What is known of the session, and `auth`, the client that signs in and out.
  * @throws {Error} Outside of a `SessionProvider`.
  */

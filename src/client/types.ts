@@ -6,13 +6,11 @@ export interface AuthClientOptions {
   /**
    * Where the plugin is registered, as browsers see it: a path on the page's own origin, or a URL such as
    * `"https://api.example/auth"`.
-   *
    * @default "/auth"
    */
   readonly baseUrl?: string;
   /**
    * Sends the requests.
-   *
    * @default the browser's `fetch()`
    */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
@@ -63,8 +61,8 @@ export interface AuthFailure {
   /** The HTTP status of the answer; 0 if there was none. */
   readonly status: number;
   /**
-   * The details: the `code` of the `CredentialsSignin` that `authorize()` threw, or a code of the plugin such
-   * as `"FST_AUTHJS_UNAVAILABLE"`.
+   * The details: the `code` of the `CredentialsSignin` that `authorize()` threw, or a code of the plugin such as
+   * `"FST_AUTHJS_UNAVAILABLE"`.
    */
   readonly code?: string;
   /** For developers. */
@@ -95,15 +93,13 @@ export type SessionResult<S> = {
 /** Where to go after an action. */
 export interface SignOutOptions {
   /**
-   * Where to go afterwards. On another origin than the server's the `redirect` callback has to allow it. A path
-   * is one on the server's origin.
-   *
+   * Where to go afterwards. On another origin than the server's the `redirect` callback has to allow it. A path is one
+   * on the server's origin.
    * @default the address of the page
    */
   readonly callbackUrl?: string;
   /**
    * Whether the page goes to the `url` of a result that is `ok`. After a failure it stays.
-   *
    * @default true
    */
   readonly redirect?: boolean;
@@ -113,7 +109,6 @@ export interface SignOutOptions {
 export interface SignalPasskeysOptions {
   /**
    * The id of the provider.
-   *
    * @default "passkey"
    */
   readonly provider?: string;
@@ -125,19 +120,16 @@ export interface SignalPasskeysOptions {
 export interface PasskeyOptions extends SignOutOptions {
   /**
    * The id of the provider.
-   *
    * @default "passkey"
    */
   readonly provider?: string;
   /**
    * What the provider is told of the user, such as `{ email }`.
-   *
    * @default {} the signed-in user
    */
   readonly fields?: Readonly<Record<string, string>>;
   /**
    * Whether the session goes on when the browser is closed. If not, it lives for `session.ephemeralMaxAge`.
-   *
    * @default true
    */
   readonly rememberMe?: boolean;
@@ -148,23 +140,20 @@ export interface PasskeyOptions extends SignOutOptions {
 /** How to sign in. */
 export interface SignInOptions extends Omit<PasskeyOptions, "provider"> {
   /**
-   * What the user typed: `{ username, password }` for credentials, `{ email }` for a sign-in link and
-   * `{ code }` for the code of its mail.
-   *
+   * What the user typed: `{ username, password }` for credentials, `{ email }` for a sign-in link and `{ code }` for
+   * the code of its mail.
    * @default {}
    */
   readonly fields?: Readonly<Record<string, string>>;
   /**
    * Parameters for the authorization request of a provider, such as `{ login_hint: "ada@example.com" }`. The
    * application decides about `client_id`, `redirect_uri` and the like.
-   *
    * @default {}
    */
   readonly parameters?: Readonly<Record<string, string>>;
   /**
-   * With `"conditional"` passkeys are offered in a field of the page (`autocomplete="username webauthn"`),
-   * and the promise waits for the user to choose one. For providers of passkeys alone.
-   *
+   * With `"conditional"` passkeys are offered in a field of the page (`autocomplete="username webauthn"`), and the
+   * promise waits for the user to choose one. For providers of passkeys alone.
    * @default a dialogue of the browser
    */
   readonly mediation?: "conditional";
@@ -188,7 +177,6 @@ export interface AuthProvider {
 export interface AuthClient<S = Session> {
   /**
    * Signs in.
-   *
    * @param provider The id of the provider, such as `"github"`, `"credentials"` or `"passkey"`.
    * @param options What the user typed, and where to go afterwards.
    * @returns Where it leads, or what went wrong. Never rejects.
@@ -196,35 +184,30 @@ export interface AuthClient<S = Session> {
   signIn(provider: string, options?: SignInOptions): Promise<AuthResult>;
   /**
    * Signs out.
-   *
    * @param options Where to go afterwards.
    * @returns Where it leads, or what went wrong. Never rejects.
    */
   signOut(options?: SignOutOptions): Promise<AuthResult>;
   /**
    * Reads the session, and renews it as every read does.
-   *
    * @returns The session, or null if no user is signed in.
    * @throws {AuthClientError} If that is not known: the server does not answer, or its database fails.
    */
   getSession(): Promise<S | null>;
   /**
    * Updates the session, by the `jwt` callback (with sessions in a database by the `session` callback).
-   *
    * @param data What the callback gets: `session`, or `newSession`. It is sent as JSON.
-   * @returns The updated session, or what went wrong. Never rejects: data that JSON cannot hold, such as a
-   * BigInt, are a `"TypeError"`.
+   * @returns The updated session, or what went wrong. Never rejects: data that JSON cannot hold, such as a BigInt, are
+   * a `"TypeError"`.
    */
   updateSession(data?: unknown): Promise<SessionResult<S>>;
   /**
    * The sign-in methods of the application, by id.
-   *
    * @throws {AuthClientError} If the server does not answer.
    */
   getProviders(): Promise<Readonly<Record<string, AuthProvider>>>;
   /**
    * Makes a passkey for the signed-in user, or for a new user if the provider allows that.
-   *
    * @param options The provider.
    * @returns Where it leads, or what went wrong. Never rejects.
    */
@@ -232,14 +215,12 @@ export interface AuthClient<S = Session> {
   /**
    * Tells the browser which passkeys the signed-in user has, so that it no longer offers others of this user. Call it
    * after a passkey was removed. Browsers that cannot be told are passed over.
-   *
    * @param options Which passkey was removed.
    */
   signalPasskeys(options?: SignalPasskeysOptions): Promise<void>;
   /**
-   * Calls `listener` after this client has changed the session: by a sign-in that did not leave the page, a
-   * sign-out or an update.
-   *
+   * Calls `listener` after this client has changed the session: by a sign-in that did not leave the page, a sign-out or
+   * an update.
    * @returns What ends that.
    */
   onChange(listener: () => void): () => void;

@@ -85,9 +85,7 @@ export function hideColumns(callbacks: Callbacks): Callbacks {
     session(params) {
       const { session } = params as { session: { user: object } };
       const user = withFields(session.user, ["id", "name", "email", "image"]);
-      return own(
-        { ...params, session: withFields({ ...session, user }, ["user", "expires"]) } as typeof params,
-      );
+      return own({ ...params, session: withFields({ ...session, user }, ["user", "expires"]) } as typeof params);
     },
   };
 }

@@ -39,12 +39,7 @@ export function assertBasePath(basePath: string | undefined, mountPath: string, 
 }
 
 /** The built-in pages that `pages` can replace, below the mount path. */
-const BUILT_IN = {
-  signIn: "signin",
-  signOut: "signout",
-  error: "error",
-  verifyRequest: "verify-request",
-} as const;
+const BUILT_IN = { signIn: "signin", signOut: "signout", error: "error", verifyRequest: "verify-request" } as const;
 
 export type BuiltInPage = keyof typeof BUILT_IN;
 

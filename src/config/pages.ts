@@ -61,11 +61,7 @@ export function pageSettings(
 
 export function assetOptions({ theme, providers }: PageSettings): AssetOptions {
   const drawn = providers.filter(({ type, logo }) => /^(?:oauth|oidc)$/.test(type) && logo === undefined);
-  return {
-    theme,
-    logos: drawn.map(({ brand }) => brand),
-    passkeys: providers.some(({ type }) => type === "webauthn"),
-  };
+  return { theme, logos: drawn.map(({ brand }) => brand), passkeys: providers.some(({ type }) => type === "webauthn") };
 }
 
 function sources(urls: readonly (string | undefined)[]): string[] {

@@ -40,10 +40,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
     return Object.freeze({ ...resolve(config, environment), problem: undefined });
   } catch (error) {
     const secret = randomBytes(32).toString("hex");
-    return Object.freeze({
-      ...resolve({ providers: [], secret, trustHost: true }, {}),
-      problem: asConfigError(error),
-    });
+    return Object.freeze({ ...resolve({ providers: [], secret, trustHost: true }, {}), problem: asConfigError(error) });
   }
 }
 

@@ -111,11 +111,7 @@ const CONFIG = {
     'a name of 1 to 200 characters that stays the same, such as "acme"',
     (value) => isText(value) && value !== "" && value.length <= 200,
   ),
-  theme: {
-    ...each(COLOUR, "brandColor", "buttonText"),
-    colorScheme: oneOf("auto", "dark", "light"),
-    logo: TEXT,
-  },
+  theme: { ...each(COLOUR, "brandColor", "buttonText"), colorScheme: oneOf("auto", "dark", "light"), logo: TEXT },
   // Each feature checks its own.
   ...each(ANY, ...FEATURES.flatMap(({ options = [] }) => options)),
 } satisfies ShapeOf<Described>;

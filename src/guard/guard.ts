@@ -56,7 +56,6 @@ interface Visit {
 /**
  * Makes a hook that lets only signed-in users pass, by the configuration that a function chooses for each request. If
  * there is none the answer is a 404, if the function failed a 503, if the configuration cannot be used a 500.
- *
  * @param choose The same function that was given to `FastifyAuth`.
  * @param options Which signed-in users may pass.
  * @returns The hook.
@@ -76,7 +75,6 @@ export function requireSession(choose: ConfigForRequest, options?: RequireSessio
  * On an instance it covers all routes, HEAD, OPTIONS and unknown paths, but neither the routes of `FastifyAuth` nor the
  * page of `pages.signIn`. For unknown paths below a prefix Fastify runs the hooks of the root, unless that scope calls
  * `setNotFoundHandler()`.
- *
  * @param config The same object that was given to `FastifyAuth`.
  * @param options Which signed-in users may pass.
  * @returns The hook.

@@ -12,14 +12,12 @@ export interface RequireSessionOptions<OwnSession = Session> extends FeatureGuar
   /**
    * The user must have one of these in `session.user.role` or `session.user.roles` (each a string or an array of
    * strings), which `callbacks.session` sets.
-   *
    * @default any user may pass
    */
   roles?: string | readonly string[];
   /**
    * Decides about one request, which passes if the result is truthy. If it throws, the request is refused and the error
    * logged. In an `onRequest` hook the body is not parsed yet.
-   *
    * @param session The session, with a user.
    * @param request The request.
    * @default any user may pass
@@ -28,7 +26,6 @@ export interface RequireSessionOptions<OwnSession = Session> extends FeatureGuar
   /**
    * Whether routes with exactly `auth: false` in their `config` are open. All others stay guarded, also unknown paths,
    * HEAD and OPTIONS. The log names the open routes at boot.
-   *
    * @default false: every route that has the hook is guarded
    */
   respectRouteConfig?: boolean;
@@ -39,7 +36,6 @@ export interface RouteAuthOptions extends Omit<RequireSessionOptions, "respectRo
   /**
    * The mount path of the `FastifyAuth` whose sessions count, such as `"/staff/auth"`: needed only if several
    * configurations are registered in one scope.
-   *
    * @default the registration in the scope of the route, else in the next scope around it, else the only one of the
    * application
    */
@@ -77,7 +73,6 @@ export interface RouteAuthConfig {
    * Who may use the route. It is guarded as with `requireSession()`, before its own `onRequest` hooks and after those
    * of its scopes. If a hook of a scope guards it, too, both must let a user pass; with `false` one that has
    * `respectRouteConfig` leaves the route open.
-   *
    * @default all users whom the hooks of its scopes let pass
    */
   auth?: RouteAuth;

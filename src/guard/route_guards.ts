@@ -105,9 +105,7 @@ export class RouteGuards {
     const declaration: Declaration = { scope, options, where };
     this.#declarations.push(declaration);
     const guard = (request: FastifyRequest, reply: FastifyReply) => this.#guardOf(declaration)(request, reply);
-    const marked = Object.assign(guard, {
-      [GUARD]: (config: unknown) => this.#guardOf(declaration)[GUARD](config),
-    });
+    const marked = Object.assign(guard, { [GUARD]: (config: unknown) => this.#guardOf(declaration)[GUARD](config) });
     // A new array: the given one may be shared among routes.
     route.onRequest = [marked, ...[route.onRequest ?? []].flat()];
   }

@@ -10,7 +10,6 @@ export function prefersJson(accept: string | undefined): boolean {
 
 /**
  * The language that the client prefers among those available, "en" also for one who prefers "en-GB".
- *
  * @returns `undefined` if it accepts none of them, or names none.
  */
 export function preferredLanguage(

@@ -14,10 +14,7 @@ export function redactingSerializers(log: FastifyBaseLogger): Record<string, Ser
     return { method, url };
   };
   const { req = onlyTheLine, res } = own ?? {};
-  return {
-    req: (request) => req(redactRequest(request)),
-    ...(res && { res: (reply) => res(redactReply(reply)) }),
-  };
+  return { req: (request) => req(redactRequest(request)), ...(res && { res: (reply) => res(redactReply(reply)) }) };
 }
 
 const HIDDEN = "[redacted]";

@@ -1,6 +1,4 @@
-/**
- * The files that the pages load. Their names have a hash of their content, so that browsers may keep them.
- */
+/** The files that the pages load. Their names have a hash of their content, so that browsers may keep them. */
 import { createHash } from "node:crypto";
 import { logoSprite } from "./logo_sprite.ts";
 import { PAGE_SCRIPT } from "./page_script.ts";

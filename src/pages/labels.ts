@@ -15,9 +15,7 @@ const MAIL_SERVICES: ReadonlySet<string> = new Set([
   "Sendgrid",
 ]);
 
-/**
- * The text of a provider's button: "Sign in with …", unless its name is only the default of core's factory.
- */
+/** The text of a provider's button: "Sign in with …", unless its name is only the default of core's factory. */
 export function signInLabel(
   { type, name, fields }: Pick<ProviderView, "type" | "name" | "fields">,
   texts: Texts,

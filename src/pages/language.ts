@@ -120,15 +120,11 @@ const PLACEHOLDER = /\{\w+\}/g;
 function assertTexts(tag: string, texts: Partial<Texts>): string {
   const canonical = canonicalTag(tag);
   if (canonical === undefined || typeof texts !== "object" || texts === null) {
-    throw invalidConfig(
-      `\`pages.texts\` has ${JSON.stringify(tag)}: write texts by language tag, as in ${EXAMPLE}.`,
-    );
+    throw invalidConfig(`\`pages.texts\` has ${JSON.stringify(tag)}: write texts by language tag, as in ${EXAMPLE}.`);
   }
   for (const [key, text] of Object.entries(texts)) {
     if (!Object.hasOwn(en, key) || typeof text !== "string") {
-      throw invalidConfig(
-        `\`pages.texts.${tag}\` has ${JSON.stringify(key)}, which is no text of the pages or mails.`,
-      );
+      throw invalidConfig(`\`pages.texts.${tag}\` has ${JSON.stringify(key)}, which is no text of the pages or mails.`);
     }
     const known: readonly string[] = en[key as keyof Texts].match(PLACEHOLDER) ?? [];
     const unknown = (text.match(PLACEHOLDER) ?? []).find((word) => !known.includes(word));

@@ -27,8 +27,8 @@ export interface LanguageName {
 }
 
 /**
- * Chooses the language for a request: that of the application's function, of `lang`, of `ui_locales` (OpenID
- * Connect Core section 3.1.2.1), of an earlier one of these, or of `Accept-Language`; else English.
+ * Chooses the language for a request: that of the application's function, of `lang`, of `ui_locales` (OpenID Connect
+ * Core section 3.1.2.1), of an earlier one of these, or of `Accept-Language`; else English.
  */
 export class LanguageChoice {
   readonly #configured: FastifyAuthPages["language"];

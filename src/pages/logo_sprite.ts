@@ -36,8 +36,8 @@ type Logo = [id: string, colour: string, viewBox: string, elements: string];
 const CARD = { light: 1, dark: 0.012 };
 
 /**
- * The least contrast of a logo with its card. Others have the colour of the text. What a brand is known by needs
- * none (WCAG 2.2, 1.4.11), but has to be seen.
+ * The least contrast of a logo with its card. Others have the colour of the text. What a brand is known by needs none
+ * (WCAG 2.2, 1.4.11), but has to be seen.
  */
 const LEAST_CONTRAST = { light: 1.8, dark: 3 };
 

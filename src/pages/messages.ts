@@ -35,10 +35,7 @@ export function addPasskeyPage(
     `${view.mountPath}/callback/${provider.id}`,
     { csrfToken, callbackUrl },
     fragment`${submitButton(texts["addPasskey.button"], register)}${passkeyStatus(view)}`,
-    {
-      "data-offer": callbackUrl ?? "/",
-      ...passkeyAttributes({ provider: { ...provider, conditional: false } }, view),
-    },
+    { "data-offer": callbackUrl ?? "/", ...passkeyAttributes({ provider: { ...provider, conditional: false } }, view) },
   );
   return {
     ...message(

@@ -1,7 +1,6 @@
 /**
- * The pages without what is different for each request. A page is rendered once for each language, site and
- * mount path, with marks in place of its CSRF token, addresses and nonces; for a request only these are
- * escaped and filled in.
+ * The pages without what is different for each request. A page is rendered once for each language, site and mount path,
+ * with marks in place of its CSRF token, addresses and nonces; for a request only these are escaped and filled in.
  */
 import { html } from "@remix-run/html-template";
 import { LRUCache } from "lru-cache";

@@ -196,10 +196,7 @@ export function passkeyStatus({ language }: PageView): SafeHtml {
   `;
 }
 
-export function passkeyScript(
-  providers: readonly ProviderView[],
-  { assets, nonce }: PageView,
-): SafeHtml | undefined {
+export function passkeyScript(providers: readonly ProviderView[], { assets, nonce }: PageView): SafeHtml | undefined {
   if (!providers.some(({ type }) => type === "webauthn")) return undefined;
   const script = { src: assets.address("passkey.js"), nonce: nonce.script, defer: true };
   return fragment`<script${attributes(script)}></script>`;

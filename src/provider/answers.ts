@@ -53,9 +53,8 @@ export async function checkAnswer(answer: ProviderAnswer, isMetadata: boolean): 
 }
 
 /**
- * The answer of a token endpoint, with an error brought into the form of RFC 6749 section 5.2. Core can name
- * only that one: it knows no other status or member, and reads no body if there is a `WWW-Authenticate` header.
- *
+ * The answer of a token endpoint, with an error brought into the form of RFC 6749 section 5.2. Core can name only that
+ * one: it knows no other status or member, and reads no body if there is a `WWW-Authenticate` header.
  * @param isCode Whether a code is exchanged. What a refresh makes of a failure is in `refresh_tokens.ts`.
  * @param conforms Whether `token.conform` makes another response of this one.
  */

@@ -133,10 +133,9 @@ const domainName = lazyPattern(String.raw`^[\p{L}\p{M}\p{N}-]+(?:\.[\p{L}\p{M}\p
 /**
  * The form in which an address is stored, compared and mailed to.
  *
- * As in core, look-alikes of "@" and "," are replaced first, and what follows a comma in the domain is
- * dropped. Stricter than core, it has to be one mailbox: a comma before the "@" makes two recipients, and a
- * key-value store may cut its keys at "?" or "/".
- *
+ * As in core, look-alikes of "@" and "," are replaced first, and what follows a comma in the domain is dropped.
+ * Stricter than core, it has to be one mailbox: a comma before the "@" makes two recipients, and a key-value store may
+ * cut its keys at "?" or "/".
  * @returns `undefined` if it is no address.
  */
 export function normalizeAddress(typed: string): string | undefined {

@@ -9,9 +9,8 @@ import { ProviderUnavailable, toLogText } from "./provider_error.ts";
 import type { SigningKeys } from "./signing_keys.ts";
 
 /**
- * A response of the token endpoint with an ID token whose signature is right. One without an ID token is for
- * core to refuse, and so are the claims. If the provider publishes no keys, TLS stands for the signature.
- *
+ * A response of the token endpoint with an ID token whose signature is right. One without an ID token is for core to
+ * refuse, and so are the claims. If the provider publishes no keys, TLS stands for the signature.
  * @param required Whether a token is refused then.
  */
 export async function verifiedResponse(

@@ -1,8 +1,8 @@
 /**
  * Mails over SMTP, with nodemailer.
  *
- * Nodemailer is an optional peer, so nothing here imports it by name: bundlers and Deno would want it for
- * every application.
+ * Nodemailer is an optional peer, so nothing here imports it by name: bundlers and Deno would want it for every
+ * application.
  */
 import type { EmailConfig } from "@auth/core/providers";
 import { AUTOMATIC, type MailService } from "./mail_services.ts";

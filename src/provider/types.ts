@@ -134,9 +134,8 @@ export interface OAuth2Config<Profile> extends
   /** Where the user's data come from. */
   userinfo?: string | UserinfoEndpointHandler;
   /**
-   * The address of the discovery document, which may stand in for `authorization`, `token` and `userinfo`. The
-   * document has to name the `issuer`.
-   *
+   * The address of the discovery document, which may stand in for `authorization`, `token` and `userinfo`. The document
+   * has to name the `issuer`.
    * @default `<issuer>/.well-known/openid-configuration`
    */
   wellKnown?: string;
@@ -146,16 +145,15 @@ export interface OAuth2Config<Profile> extends
    */
   issuer?: string;
   /**
-   * Where the provider publishes its keys; `undefined` if discovery says it. ID and logout tokens are verified
-   * with them. The contract requires the field, core leaves it optional.
+   * Where the provider publishes its keys; `undefined` if discovery says it. ID and logout tokens are verified with
+   * them. The contract requires the field, core leaves it optional.
    */
   // deno-lint-ignore no-explicit-any -- the contract's type
   jwks_endpoint: any;
   /**
-   * Whether the provider, or a site that it shows links for, may begin sign-ins (OpenID Connect Core 1.0 section 4):
-   * by a link or a form to `<prefix>/signin/<id>` with its `iss`, and with `target_link_uri` and `login_hint` if
-   * they are known. Needs `issuer`.
-   *
+   * Whether the provider, or a site that it shows links for, may begin sign-ins (OpenID Connect Core 1.0 section 4): by
+   * a link or a form to `<prefix>/signin/<id>` with its `iss`, and with `target_link_uri` and `login_hint` if they are
+   * known. Needs `issuer`.
    * @default false
    */
   initiateLogin?: boolean;
@@ -174,9 +172,8 @@ export interface OIDCConfig<Profile> extends Omit<OAuth2Config<Profile>, "type" 
   /** How the callback is protected. */
   checks?: Array<"none" | "state" | "nonce" | "pkce">;
   /**
-   * Where the user's claims come from. `true`: the ID token alone. `false`: the userinfo endpoint alone; an
-   * ID token must still be returned.
-   *
+   * Where the user's claims come from. `true`: the ID token alone. `false`: the userinfo endpoint alone; an ID token
+   * must still be returned.
    * @default the ID token, and the userinfo endpoint as well if the ID token has no `name`, `nickname`,
    * `preferred_username`, `picture` or `email` although the scope `profile` or `email` was granted
    */

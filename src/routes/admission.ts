@@ -18,7 +18,6 @@ export type MountOf = (request: FastifyRequest) => Mount;
 
 /**
  * The hook of a route that refuses what needs no body, and keeps the rest as it came.
- *
  * @param ofPath The provider, if the path is for that one alone.
  */
 export function admission(route: AuthRoute, mountOf: MountOf, ofPath: string | undefined): onRequestHookHandler {

@@ -118,7 +118,6 @@ function failed(error: Error): Pick<AuthActionOperation, "errorType" | "status">
 
 /**
  * The error handler of a route. Throws what the application's own is to answer.
- *
  * @param id The provider, if the path is for that one alone.
  */
 export async function refuseRequest(asked: RouteRequest, error: Error, id: string | undefined): Promise<FastifyReply> {

@@ -100,7 +100,6 @@ function formOf({ config, provider, body = {} }: RequestContext): FailedForm {
 /**
  * The answer of a callback. If it came too late, or once more, and its user is signed in, it leads on to where the
  * sign-in was to lead; otherwise the error page begins the sign-in again. What reads JSON gets the error.
- *
  * @param address What a link was mailed to.
  */
 export async function leadOn(answer: Answer, context: ProviderContext, address?: string): Promise<Answer> {

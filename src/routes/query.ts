@@ -35,7 +35,6 @@ const PAGES: Readonly<Record<string, Filter>> = {
 /**
  * The query of an auth request for core, and its `callbackUrl` as it was sent. If a name comes several times, the last
  * one counts, as in core.
- *
  * @param frontPage In place of a callback URL that is refused.
  */
 export function authQuery(query: string, route: QueryRoute, frontPage?: string) {

@@ -15,7 +15,6 @@ import { preparePage } from "./send_page.ts";
 
 /**
  * Sends an answer. A script gets a redirect as JSON, and an error with its status if it asks for that.
- *
  * @throws {FastifyAuthError} The error of an answer without a redirect, for the application's error handler.
  */
 export async function sendAnswer(

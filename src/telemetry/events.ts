@@ -28,7 +28,6 @@ export type Publish = <Name extends keyof AuthEvents>(name: Name, details: Event
 
 /**
  * Publishes what happens with a request that comes now; without one, what the application does.
- *
  * @returns `undefined` if nothing listens.
  */
 export function eventsOf(

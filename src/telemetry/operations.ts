@@ -77,9 +77,7 @@ export class Operations<Message extends Operation> {
 /** Requests to the auth routes, and the actions of `createAuth()`. */
 export const authActions: Operations<AuthActionOperation> = new Operations("fastify-authjs.action");
 
-export const providerRequests: Operations<ProviderRequestOperation> = new Operations(
-  "fastify-authjs.provider-request",
-);
+export const providerRequests: Operations<ProviderRequestOperation> = new Operations("fastify-authjs.provider-request");
 
 export const adapterCalls: Operations<AdapterCallOperation> = new Operations("fastify-authjs.adapter-call");
 

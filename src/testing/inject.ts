@@ -11,21 +11,20 @@ export interface TestedApp {
 }
 
 /**
- * The application's `inject()`, with the cookies of a browser of its own: they are sent with each request,
- * and those that a reply sets or removes are kept. So a session is renewed as in a browser, and ends with a
- * sign-out. Paths, domains and `Secure` do not count: every cookie is sent with every request.
+ * The application's `inject()`, with the cookies of a browser of its own: they are sent with each request, and those
+ * that a reply sets or removes are kept. So a session is renewed as in a browser, and ends with a sign-out. Paths,
+ * domains and `Secure` do not count: every cookie is sent with every request.
  */
 export interface InjectWithCookies {
   /**
    * Sends a request.
-   *
    * @param options A path, or what `app.inject()` takes. Cookies in it are sent as well.
    * @returns The response of `app.inject()`.
    */
   (options: InjectOptions | string): Promise<LightMyRequestResponse>;
   /**
-   * The Cookie header as it is now, for requests by other means: `fetch()`, a WebSocket, a browser. Empty
-   * if there are no cookies.
+   * The Cookie header as it is now, for requests by other means: `fetch()`, a WebSocket, a browser. Empty if there are
+   * no cookies.
    */
   readonly cookie: string;
 }
@@ -58,7 +57,5 @@ export function injectWith(app: TestedApp, setCookies: readonly string[] = []): 
 /** Keeps functions that sign in any user out of production. */
 export function refuseInProduction(what: string): void {
   if (environment.NODE_ENV !== "production") return;
-  throw invalidConfig(
-    `${what} of fastify-authjs/testing is for tests, and does not work under NODE_ENV=production.`,
-  );
+  throw invalidConfig(`${what} of fastify-authjs/testing is for tests, and does not work under NODE_ENV=production.`);
 }

@@ -13,19 +13,16 @@ import { issuerService, type IssuerUser, loadMockServer, USER } from "./issuer_s
 export interface IssuerOptions {
   /**
    * The user who signs in first.
-   *
    * @default { sub: "ada", name: "Ada", email: "ada@example.com", email_verified: true }
    */
   user?: IssuerUser;
   /**
    * How long access tokens and ID tokens last, in seconds.
-   *
    * @default 3600
    */
   lifetime?: number;
   /**
    * The port on 127.0.0.1.
-   *
    * @default 0 a free one
    */
   port?: number;
@@ -35,25 +32,21 @@ export interface IssuerOptions {
 export interface IssuerSignInOptions {
   /**
    * The user.
-   *
    * @default that of the issuer
    */
   readonly user?: IssuerUser;
   /**
    * The id of the application's provider.
-   *
    * @default "issuer" that of `issuer.provider()`
    */
   readonly provider?: string;
   /**
    * Where the plugin is registered.
-   *
    * @default "/auth"
    */
   readonly prefix?: string;
   /**
    * Parameters for the authorization request, such as `{ acr_values: "mfa" }`.
-   *
    * @default {}
    */
   readonly parameters?: Readonly<Record<string, string>>;
@@ -66,25 +59,22 @@ export interface TestIssuer extends AsyncDisposable {
   /** The user who signs in next. No password is asked for: the authorization endpoint redirects at once. */
   user: IssuerUser;
   /**
-   * The error that the authorization endpoint answers with, such as `"access_denied"` (RFC 6749 section
-   * 4.1.2.1). While it is set, no user signs in.
-   *
+   * The error that the authorization endpoint answers with, such as `"access_denied"` (RFC 6749 section 4.1.2.1). While
+   * it is set, no user signs in.
    * @default undefined
    */
   error: string | undefined;
   /** The requests so far, such as `"POST /token"`. */
   readonly requests: readonly string[];
   /**
-   * The provider for `providers`, with the id "issuer". Every other OpenID Connect provider can be led here
-   * as well, by its `issuer`: `Keycloak({ issuer: issuer.url, clientId: "any", clientSecret: "any" })`.
-   *
+   * The provider for `providers`, with the id "issuer". Every other OpenID Connect provider can be led here as well, by
+   * its `issuer`: `Keycloak({ issuer: issuer.url, clientId: "any", clientSecret: "any" })`.
    * @param overrides Replaces any of its fields.
    */
   provider(overrides?: OIDCUserConfig<Profile>): OIDCConfig<Profile>;
   /**
    * Goes through a whole sign-in, as a browser does: the application's sign-in route, this provider, and the
    * application's callback.
-   *
    * @param app The application; it may still be starting.
    * @param options The user, and the provider of the application.
    * @returns The application's `inject()` for the user who signed in.
@@ -96,15 +86,14 @@ export interface TestIssuer extends AsyncDisposable {
 }
 
 /**
- * Starts an OpenID Provider on this machine: discovery, authorization code flow with PKCE, ID tokens (RS256),
- * userinfo, refresh tokens that are used once (with the scope `offline_access`), and sign-out (RP-Initiated
- * Logout 1.0). It takes every client and every secret. It needs the package `oauth2-mock-server`.
- *
+ * Starts an OpenID Provider on this machine: discovery, authorization code flow with PKCE, ID tokens (RS256), userinfo,
+ * refresh tokens that are used once (with the scope `offline_access`), and sign-out (RP-Initiated Logout 1.0). It takes
+ * every client and every secret. It needs the package `oauth2-mock-server`.
  * @param options The user, and the lifetime of tokens.
  * @returns The provider, to be closed at the end of the test: `await using issuer = await startIssuer()`, or
  * `issuer.close()`.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a `lifetime` that is none, without
- * `oauth2-mock-server`, and under `NODE_ENV=production`.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a `lifetime` that is none, without `oauth2-mock-server`,
+ * and under `NODE_ENV=production`.
  *
  * @example
  * ```ts
@@ -208,9 +197,7 @@ async function signInAtIssuer(
 /** What a browser is redirected to by the authorization endpoint. */
 async function visitIssuer(address: string, issuer: string, user: IssuerUser | undefined): Promise<URL> {
   if (!address.startsWith(`${issuer}/`)) {
-    throw new Error(
-      `The sign-in leads to ${address}, and the issuer is ${issuer}: which \`provider\` uses it?`,
-    );
+    throw new Error(`The sign-in leads to ${address}, and the issuer is ${issuer}: which \`provider\` uses it?`);
   }
   const url = new URL(address);
   if (user !== undefined) url.searchParams.set(USER, JSON.stringify(user));

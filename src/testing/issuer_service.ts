@@ -1,6 +1,6 @@
 /**
- * The endpoints of the test issuer: those of `oauth2-mock-server`, which takes every client, for users and with
- * grants of our own: its tokens are all for one user, and its refresh tokens are not looked at.
+ * The endpoints of the test issuer: those of `oauth2-mock-server`, which takes every client, for users and with grants
+ * of our own: its tokens are all for one user, and its refresh tokens are not looked at.
  */
 import { AssertionError } from "node:assert";
 import { randomUUID } from "node:crypto";
@@ -8,8 +8,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { FastifyAuthError } from "../errors.ts";
 
 /**
- * A user of the provider: the claims of ID tokens and of the userinfo endpoint (OpenID Connect Core 1.0,
- * section 5.1).
+ * A user of the provider: the claims of ID tokens and of the userinfo endpoint (OpenID Connect Core 1.0, section 5.1).
  */
 export interface IssuerUser {
   /** The id of the user at the provider. */
@@ -59,9 +58,8 @@ interface MockServer {
 }
 
 /**
- * Loads the library. It is an optional peer, so nothing imports it by name: bundlers and Deno would want it for
- * every application.
- *
+ * Loads the library. It is an optional peer, so nothing imports it by name: bundlers and Deno would want it for every
+ * application.
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it is not installed.
  */
 export async function loadMockServer(
@@ -101,7 +99,6 @@ export const USER = "test_user";
 
 /**
  * Makes the endpoints.
- *
  * @param url The issuer.
  * @param lifetime How long tokens last, in seconds.
  */
@@ -111,9 +108,7 @@ export async function issuerService(
   lifetime: number,
   state: IssuerState,
 ): Promise<Service> {
-  const { issuer, service } = new OAuth2Server(undefined, undefined, {
-    endpoints: { endSession: "/logout" },
-  });
+  const { issuer, service } = new OAuth2Server(undefined, undefined, { endpoints: { endSession: "/logout" } });
   issuer.url = url;
   await issuer.keys.generate("RS256"); // the one that every client knows (OpenID Connect Core 1.0, section 15.1)
   /** By the type of the grant, and the code or token. */
@@ -183,8 +178,5 @@ function grantOf({ body }: TokenRequest): string {
 
 function refuse(answer: Answer, status: number, error: string): void {
   answer.statusCode = status;
-  answer.body = {
-    error,
-    error_description: "It is unknown, was used, has expired, or is of another `redirect_uri`.",
-  };
+  answer.body = { error, error_description: "It is unknown, was used, has expired, or is of another `redirect_uri`." };
 }

@@ -1,11 +1,10 @@
 /**
- * For the tests of an application: users who are signed in without a form, and an OpenID Provider to sign in
- * with.
+ * For the tests of an application: users who are signed in without a form, and an OpenID Provider to sign in with.
  *
- * {@linkcode signedIn} gives an `inject()` of the application that sends the cookie of a signed-in user, made
- * as the application's own configuration makes it. {@linkcode startIssuer} starts an OpenID Provider on this
- * machine, for tests of the sign-in itself. Both refuse to work under `NODE_ENV=production`. They need no
- * test runner: they work with `node:test`, Vitest, Jest, `Deno.test` and `bun test`.
+ * {@linkcode signedIn} gives an `inject()` of the application that sends the cookie of a signed-in user, made as the
+ * application's own configuration makes it. {@linkcode startIssuer} starts an OpenID Provider on this machine, for
+ * tests of the sign-in itself. Both refuse to work under `NODE_ENV=production`. They need no test runner: they work
+ * with `node:test`, Vitest, Jest, `Deno.test` and `bun test`.
  *
  * Part of the package: `npm install fastify-authjs fastify` (`pnpm add`, `yarn add`, `bun add`), or
  * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`. `startIssuer()` needs `oauth2-mock-server`:
@@ -27,7 +26,6 @@
  * const response = await inject("/me");
  * console.assert(response.json().name === "Ada");
  * ```
- *
  * @module
  */
 export type { InjectWithCookies, TestedApp } from "./inject.ts";

@@ -15,43 +15,36 @@ import { injectWith, type InjectWithCookies, refuseInProduction, type TestedApp 
 /** Who is signed in, and how. */
 export interface SignedInOptions {
   /**
-   * The user, with the fields that a sign-in gives the `jwt` callback, or that a row in the table of users
-   * has. With sessions in a database the user is looked up by `id`, then by `email`, and is created if there
-   * is none.
+   * The user, with the fields that a sign-in gives the `jwt` callback, or that a row in the table of users has. With
+   * sessions in a database the user is looked up by `id`, then by `email`, and is created if there is none.
    */
   readonly user: User | (User & Record<string, unknown>);
   /**
-   * The account that the `jwt` callback gets, and whose tokens `refreshTokens` keeps. Not for sessions in a
-   * database: nothing is linked.
-   *
+   * The account that the `jwt` callback gets, and whose tokens `refreshTokens` keeps. Not for sessions in a database:
+   * nothing is linked.
    * @default one of the provider "testing", of the type "credentials"
    */
   readonly account?: Account;
   /**
    * The profile that the `jwt` callback gets. Not for sessions in a database.
-   *
    * @default none
    */
   readonly profile?: Profile;
   /**
-   * Claims of the session token, which replace what the `jwt` callback returned: `{ expires_at: 0 }` for an
-   * access token that has to be refreshed. With sessions in a database only those of `stepUp`:
-   * `{ auth_time, acr, amr }`.
-   *
+   * Claims of the session token, which replace what the `jwt` callback returned: `{ expires_at: 0 }` for an access
+   * token that has to be refreshed. With sessions in a database only those of `stepUp`: `{ auth_time, acr, amr }`.
    * @default {} those of the callback
    */
   readonly claims?: Readonly<Record<string, unknown>>;
   /**
-   * When the session ends; with a date in the past it has ended. The first read renews one that ends soon, as
-   * it does in a browser.
-   *
+   * When the session ends; with a date in the past it has ended. The first read renews one that ends soon, as it does
+   * in a browser.
    * @default after `session.maxAge`
    */
   readonly expires?: Date;
   /**
-   * Whether users reach the application over https. It counts only if neither `origin` nor `AUTH_URL` says
-   * it: the name of the cookie depends on it.
-   *
+   * Whether users reach the application over https. It counts only if neither `origin` nor `AUTH_URL` says it: the name
+   * of the cookie depends on it.
    * @default false
    */
   readonly secure?: boolean;
@@ -66,18 +59,16 @@ export interface SignedIn extends InjectWithCookies {
 /**
  * Signs a user in.
  *
- * The cookie is the one that a sign-in would have set: with the name, the key and the chunks that the
- * configuration says, and the claims that its `jwt` callback returns for a sign-in (`trigger: "signIn"`); or
- * with a row in the database, if sessions are kept there. With `revocable` the session has a record.
- * The `signIn` callback and events are not called, and no account is linked: `startIssuer()` is there for
- * tests of the sign-in itself.
- *
+ * The cookie is the one that a sign-in would have set: with the name, the key and the chunks that the configuration
+ * says, and the claims that its `jwt` callback returns for a sign-in (`trigger: "signIn"`); or with a row in the
+ * database, if sessions are kept there. With `revocable` the session has a record. The `signIn` callback and events are
+ * not called, and no account is linked: `startIssuer()` is there for tests of the sign-in itself.
  * @param app The application; it may still be starting.
  * @param auth The configuration that was given to `FastifyAuth()`, or the object of `createAuth()`.
  * @param options The user, and the details of the session.
  * @returns The application's `inject()`, which sends the cookie.
- * @throws {FastifyAuthError} What is wrong with the configuration, or `FST_AUTHJS_CONFIG_INVALID` for other
- * arguments than these, and under `NODE_ENV=production`.
+ * @throws {FastifyAuthError} What is wrong with the configuration, or `FST_AUTHJS_CONFIG_INVALID` for other arguments
+ * than these, and under `NODE_ENV=production`.
  * @throws What a callback, the encoder or the adapter throws.
  *
  * @example
@@ -151,9 +142,7 @@ function assertArguments(app: TestedApp, config: FastifyAuthConfig, options: Sig
   // By its method: test runners have a `Date` of their own.
   const { expires } = options;
   if (expires !== undefined && Number.isNaN(expires.getTime?.() ?? NaN)) {
-    throw invalidConfig(
-      "`expires` of signedIn() must be a valid Date, as in `new Date(Date.now() + 60_000)`.",
-    );
+    throw invalidConfig("`expires` of signedIn() must be a valid Date, as in `new Date(Date.now() + 60_000)`.");
   }
 }
 
@@ -209,8 +198,8 @@ async function makeSession(
 }
 
 /**
- * The settings for a token that ends then. The cookie does not: a browser sends one whose session has ended
- * elsewhere. A session that has ended is not listed.
+ * The settings for a token that ends then. The cookie does not: a browser sends one whose session has ended elsewhere.
+ * A session that has ended is not listed.
  */
 function endingAt(expires: Date, settings: SessionSettings): SessionSettings {
   const maxAge = Math.floor((expires.getTime() - Date.now()) / 1000);

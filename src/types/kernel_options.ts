@@ -12,7 +12,6 @@ export interface KernelOptions {
   /**
    * The public origin, such as `"https://app.example"`, in place of `AUTH_URL`. If users see the auth routes at another
    * path than Fastify, with that path: `"https://app.example/api/auth"` behind a proxy that removes `/api`.
-   *
    * @default that of `AUTH_URL`, else `request.protocol` and `request.host`
    */
   origin?: string;
@@ -21,7 +20,6 @@ export interface KernelOptions {
    * single-page application: `["https://spa.example"]`. Scheme, host and port, without a path or wildcards. Every other
    * cross-site POST is refused, also from subdomains. To read the replies, such a page needs CORS headers
    * (`@fastify/cors` with `credentials: true`).
-   *
    * @default [] only the public origin
    */
   trustedOrigins?: readonly string[];
@@ -30,7 +28,6 @@ export interface KernelOptions {
    * `["https://*.preview.example"]`, without a path. A `*` stands for letters, digits and hyphens of one label, left of
    * the last two labels. Who has one of these names gets the codes of sign-ins: name a domain whose names only you give
    * out. On the stable deployment it is required.
-   *
    * @default [] none
    */
   redirectProxyOrigins?: readonly string[];
@@ -38,19 +35,16 @@ export interface KernelOptions {
    * Ids of providers that may be reached without TLS if `NODE_ENV` is `production`, such as `["keycloak"]` for
    * `http://keycloak:8080/realms/staff` on a private network. An attacker who can read or change that traffic can then
    * sign in as any user of the provider; a warning names them at boot.
-   *
    * @default [] every provider is reached over https
    */
   insecureProviders?: readonly string[];
   /**
    * How long a request to a provider may take, in milliseconds, its body included; 0 for no limit.
-   *
    * @default 10_000
    */
   providerTimeout?: number;
   /**
    * How long a call of the adapter may take, in milliseconds.
-   *
    * @default 10_000
    */
   adapterTimeout?: number;
@@ -61,7 +55,6 @@ export interface KernelOptions {
    *
    * Browsers send the cookie with each request. Node refuses more than 16 KB of headers, nginx by default a header line
    * of more than 8 KB, and replies with more than 4 KB of headers. From 3.5 KB on there is a warning.
-   *
    * @default 8192
    */
   sessionCookieLimit?: number;
@@ -77,14 +70,12 @@ export interface KernelOptions {
    *
    * If sessions may be refreshed and several processes are known of, by `node:cluster` or PM2, a warning recommends a
    * store that they share. `false` silences that.
-   *
    * @default none
    */
   store?: Store | false;
   /**
    * Whether the `jwt` callback would refresh a token with these claims. The lock of `store` is acquired only then; the
    * store is also read when a session cookie is renewed.
-   *
    * @default always, so that each read acquires the lock
    */
   refreshDue?: (token: JWT) => boolean;
@@ -93,7 +84,6 @@ export interface KernelOptions {
    * tokens and mailed links are then valid for this tenant alone, also if others have the same secret, host and
    * database. Users who were signed in before it was set have to sign in again. A configuration that a function returns
    * for a request must have one.
-   *
    * @default none
    */
   tenant?: string;
@@ -107,14 +97,12 @@ export interface KernelOptions {
    *
    * With `true` a provider that publishes no keys is refused. By default TLS to its token endpoint stands for the
    * signature then, as that section allows, and with `false` for every provider, which is warned about.
-   *
    * @default verified, if the provider publishes keys
    */
   verifyIdTokens?: boolean;
   /**
    * Writes the mail with a sign-in link, in place of the built-in one. Not for a provider with a
    * `sendVerificationRequest` of its own, and not for Loops, which has templates.
-   *
    * @default a mail in the language of the request
    */
   emailMessage?: (params: EmailMessageParams) => EmailMessage | Promise<EmailMessage>;
@@ -179,42 +167,36 @@ export interface EmailMessageParams {
 export interface FastifyAuthPages extends Partial<PagesOptions>, FeaturePages {
   /**
    * The page that a mailed sign-in link opens, if `emailConfirm` is on, with the `provider`, `token`, `email` and
-   * `callbackUrl` of the link as its query. Its form posts the last three and a `csrfToken` to `<mount
-   * path>/callback/<provider>`.
-   *
+   * `callbackUrl` of the link as its query. Its form posts the last three and a `csrfToken` to
+   * `<mount path>/callback/<provider>`.
    * @default a page that is built in
    */
   confirmEmail?: string;
   /**
    * A stylesheet for the built-in pages, loaded after their own: a path such as `"/auth.css"`, or a URL.
-   *
    * @default none
    */
   style?: string;
   /**
    * The name of the site, for the built-in pages and mails.
-   *
    * @default the host of the public origin
    */
   siteName?: string;
   /**
    * The language of the built-in pages and mails, as a language tag (BCP 47), or a function that chooses it for a
    * request and may return `undefined`, or a promise.
-   *
    * @default that of the menu, of `?ui_locales=`, else of `Accept-Language`, else English
    */
   language?: string | ((request: LanguageRequest) => string | undefined | Promise<string | undefined>);
   /**
    * Whether there is a menu of languages below the built-in pages. The choice is kept in a cookie for a year; a
    * function of `language` comes before it.
-   *
    * @default true, unless `language` is set
    */
   languageMenu?: boolean;
   /**
    * Whether users without a passkey are offered to add one after another sign-in, at most once in 30 days. It needs a
    * provider for passkeys, an `adapter` and the built-in sign-in page.
-   *
    * @default true
    */
   passkeyOffer?: boolean;
@@ -222,37 +204,31 @@ export interface FastifyAuthPages extends Partial<PagesOptions>, FeaturePages {
    * Texts that replace those of the built-in pages and mails, by language tag: `{ en: { "signIn.title": "Welcome" } }`.
    * A language that is not built in is added; texts that it lacks are those of its built-in language (`pt` for
    * `pt-BR`), else English.
-   *
    * @default {} the built-in texts
    */
   texts?: Readonly<Record<string, Partial<PageTexts>>>;
   /**
    * Links on the built-in pages, each a path or a URL. Their words are texts: `"link.signUp"` and so on.
-   *
    * @default {} none
    */
   links?: PageLinks;
   /**
    * The logo in dark mode, a path or a URL.
-   *
    * @default theme.logo
    */
   darkLogo?: string;
   /**
    * The icon of the built-in pages, a path or a URL.
-   *
    * @default what the browser finds at `/favicon.ico`
    */
   favicon?: string;
   /**
    * The colour of the browser around the built-in pages, as in CSS.
-   *
    * @default the background of the pages
    */
   themeColor?: string;
   /**
    * A panel beside the sign-in page on wide screens, with the texts `"panel.title"` and `"panel.text"`, and a picture.
-   *
    * @default none
    */
   panel?: PagePanel;
@@ -284,7 +260,6 @@ export type FastifyAuthSession = NonNullable<AuthConfig["session"]> & {
    * How long a session lives whose user did not choose to be remembered, in seconds: since it was used last, and in a
    * cookie that ends with the browser. A sign-in with `rememberMe=false` makes one, such as that of the built-in page
    * without its check mark. `false` takes the check mark away, and remembers everyone.
-   *
    * @default 12 * 60 * 60 (12 hours), at most `maxAge`
    */
   ephemeralMaxAge?: number | false;

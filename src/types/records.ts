@@ -68,7 +68,6 @@ export interface Store {
   set(key: string, value: string, milliseconds: number): Promise<void>;
   /**
    * Acquires a lock, unless it is held.
-   *
    * @param key What is locked.
    * @param owner The new owner: only it may release the lock.
    * @param milliseconds The time after which the lock expires, if its owner has died.

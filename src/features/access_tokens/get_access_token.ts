@@ -24,17 +24,10 @@ const EARLY_MS = 30_000;
 const ATTEMPTS = 3;
 
 /** A valid access token of a provider, or null if the user has none. */
-export async function getAccessToken(
-  auth: ActionAuth,
-  request: SessionRequest,
-  id: string,
-): Promise<string | null> {
+export async function getAccessToken(auth: ActionAuth, request: SessionRequest, id: string): Promise<string | null> {
   const { core, coreProviders, facts, providers } = auth.instance.config;
   if (!facts.config.refreshTokens) {
-    throw invalid(
-      "getAccessToken()",
-      "set `refreshTokens: true` in the configuration, which keeps the tokens.",
-    );
+    throw invalid("getAccessToken()", "set `refreshTokens: true` in the configuration, which keeps the tokens.");
   }
   const { type } = providers.get(id) ?? {};
   if (type !== "oauth" && type !== "oidc") {
@@ -225,8 +218,8 @@ function tokensInRows(auth: ActionAuth, request: SessionRequest, id: string, exc
   }
 
   /**
-   * Exchanges the refresh token, unless another process has done so since the row was read, or this one has and
-   * could not write the result.
+   * Exchanges the refresh token, unless another process has done so since the row was read, or this one has and could
+   * not write the result.
    */
   async function renew(row: TokenRow): Promise<void> {
     if (await hasChanged(row)) return void unwritten.delete(keyOf(row));

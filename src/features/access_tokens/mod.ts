@@ -22,10 +22,7 @@ const TOKENS_CLAIM = "providerTokens";
 export const accessTokens: Feature = {
   rules: { refreshTokens: BOOLEAN },
   problems: [
-    [
-      "FST_AUTHJS_ADAPTER_INVALID",
-      ({ core }) => strategyOf(core) === "database" && lackingTokenMethods(core.adapter),
-    ],
+    ["FST_AUTHJS_ADAPTER_INVALID", ({ core }) => strategyOf(core) === "database" && lackingTokenMethods(core.adapter)],
   ],
   configure({ core }) {
     if (strategyOf(core) === "jwt") {
@@ -68,8 +65,8 @@ async function updateRow({ account, user }: SignInParams, adapter: TokenAdapter)
 }
 
 /**
- * The claims of a sign-in with the tokens of its account. If the same user signs in, those of other providers
- * stay, and so does its refresh token: some providers issue one only with the first sign-in.
+ * The claims of a sign-in with the tokens of its account. If the same user signs in, those of other providers stay, and
+ * so does its refresh token: some providers issue one only with the first sign-in.
  */
 function keepTokens(claims: JWT, { params: { account }, held }: SessionSignIn): JWT {
   if (!account?.access_token) return claims;

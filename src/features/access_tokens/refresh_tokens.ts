@@ -20,11 +20,9 @@ interface TokenEndpoint {
 
 /**
  * Exchanges a refresh token at the provider's token endpoint, with the client authentication of the sign-in.
- *
  * @param provider The prepared provider, whose `fetch` is limited in time and size.
  * @returns With a refresh token if the provider issues a new one: the one before may then be of no use any more.
- * @throws {ProviderUnavailable} Somewhere in the causes, if the provider did not answer; the errors of
- * oauth4webapi.
+ * @throws {ProviderUnavailable} Somewhere in the causes, if the provider did not answer; the errors of oauth4webapi.
  */
 export async function refreshTokens(provider: Provider, refreshToken: string): Promise<ProviderTokens> {
   const settings: OAuthProvider = toOpenIdClient(provider);
@@ -97,8 +95,8 @@ function clientAuthentication(
 }
 
 /**
- * The response without an ID token, which nothing reads here, and without members that are null: so some
- * servers say that there is no new refresh token, which oauth4webapi takes for a wrong one.
+ * The response without an ID token, which nothing reads here, and without members that are null: so some servers say
+ * that there is no new refresh token, which oauth4webapi takes for a wrong one.
  */
 async function tokensAlone(response: Response): Promise<Response> {
   const body = response.ok ? parseJsonObject(await response.clone().text()) : undefined;
@@ -128,8 +126,8 @@ interface RefreshFailure {
 }
 
 /**
- * What a provider refused: the refresh token, which expired, was revoked or was used before; or anything for now,
- * since it has too many requests or a failure of its own. `undefined` for other failures.
+ * What a provider refused: the refresh token, which expired, was revoked or was used before; or anything for now, since
+ * it has too many requests or a failure of its own. `undefined` for other failures.
  */
 export function refusalOf(failure: unknown): "token" | "temporary" | undefined {
   const { code, error, status, cause } = (failure ?? {}) as RefreshFailure;

@@ -1,8 +1,8 @@
 /**
  * A sign-in at a provider that links its account to the signed-in user, and does nothing else.
  *
- * Core links an account to the user who is signed in when the callback comes, and signs in as another user,
- * or as a new user, if no session came with it. Only the user who began this sign-in gets the account.
+ * Core links an account to the user who is signed in when the callback comes, and signs in as another user, or as a new
+ * user, if no session came with it. Only the user who began this sign-in gets the account.
  */
 import type { Adapter } from "@auth/core/adapters";
 import { AuthError, OAuthAccountNotLinked } from "@auth/core/errors";
@@ -20,9 +20,8 @@ class LinkSessionRequired extends AuthError {
 }
 
 /**
- * Answers the callback of a sign-in that the user began to link an account. An answer with an error leads back to
- * where the link was started, with the type of the error as `error`.
- *
+ * Answers the callback of a sign-in that the user began to link an account. An answer with an error leads back to where
+ * the link was started, with the type of the error as `error`.
  * @throws {FastifyAuthError} `FST_AUTHJS_UNAVAILABLE` if the adapter fails.
  */
 export async function finishLink(context: ProviderContext, linkTo: string, finish: FinishLink): Promise<Answer> {
@@ -55,10 +54,7 @@ async function link(context: ProviderContext, linkTo: string, finish: FinishLink
   return refusal === undefined ? answer : { ...errorAnswer(refusal, context), cookies: answer.cookies };
 }
 
-/**
- * The adapter, which only links, and only to this user: whatever core finds of the session when it reads it
- * again.
- */
+/** The adapter, which only links, and only to this user: whatever core finds of the session when it reads it again. */
 function forLinking(adapter: Adapter, userId: string, { provider: { id } }: ProviderContext): Adapter {
   const ended = () => new LinkSessionRequired(`No account of "${id}" was linked: the session has just ended.`);
   return {

@@ -4,6 +4,4 @@ import { later } from "../../utils/later.ts";
 
 const onLink = later(async () => (await import("./link.ts")).finishLink);
 
-export const accounts: Feature = {
-  configure: () => ({ onLink }),
-};
+export const accounts: Feature = { configure: () => ({ onLink }) };

@@ -38,12 +38,7 @@ export async function listPasskeys(auth: ActionAuth, request: SessionRequest): P
   });
 }
 
-export async function renamePasskey(
-  auth: ActionAuth,
-  request: ActionRequest,
-  id: string,
-  name: string,
-): Promise<void> {
+export async function renamePasskey(auth: ActionAuth, request: ActionRequest, id: string, name: string): Promise<void> {
   const { user, adapter } = await signedInUser(auth, request, "renamePasskey()");
   assertOwn(request, auth, "renamePasskey()");
   const { updateAuthenticator } = adapter as PasskeyAdapter;

@@ -98,7 +98,6 @@ export class AccessTokens {
 
   /**
    * Lets a request with a token pass, with `true`. Gives the challenge for a request without one that needs a session.
-   *
    * @throws {FastifyAuthError} 401 or 403, with the challenge on the reply; 503 if it is not known whether a token
    * counts.
    */

@@ -34,9 +34,7 @@ export const apiAccess: Feature = {
         ? undefined
         : "`apiAccess` must be an object such as `{ issuers: [{ issuer, audience }] }`, with `issuers` and `scopes`.",
   },
-  problems: [
-    ["FST_AUTHJS_CONFIG_INVALID", ({ config: { apiAccess } }) => problemOf(apiAccess!)],
-  ],
+  problems: [["FST_AUTHJS_CONFIG_INVALID", ({ config: { apiAccess } }) => problemOf(apiAccess!)]],
   routes: [{ action: "jwks", methods: ["GET"], provider: false }],
   configure: (setup) => ({
     onAccess: later(async () => {
@@ -84,8 +82,8 @@ function isUrl(value: unknown): boolean {
 const RESOURCE = "/.well-known/oauth-protected-resource", SERVER = "/.well-known/oauth-authorization-server";
 
 /**
- * Adds the metadata of the protected resource (RFC 9728) and of the issuer of our tokens (RFC 8414) to the
- * application, which any site may read; with several configurations those of the first.
+ * Adds the metadata of the protected resource (RFC 9728) and of the issuer of our tokens (RFC 8414) to the application,
+ * which any site may read; with several configurations those of the first.
  */
 function addMetadata(scope: FastifyInstance, auth: AuthInUse, { issuers = [], scopes }: ApiAccessOptions) {
   const root = rootOf(scope);

@@ -6,7 +6,6 @@ export interface ApiAccessConfig {
   /**
    * Accepts the access tokens of authorization servers on guarded routes with `tokens`, and issues tokens for other
    * services. `{}` only issues.
-   *
    * @default none
    */
   apiAccess?: ApiAccessOptions;
@@ -16,13 +15,11 @@ export interface ApiAccessConfig {
 export interface ApiAccessOptions {
   /**
    * The authorization servers. A token counts for the one that it names as its issuer.
-   *
    * @default []
    */
   issuers?: readonly ApiIssuer[];
   /**
    * The scopes that clients may ask for, in the metadata of the protected resource (RFC 9728).
-   *
    * @default none are named
    */
   scopes?: readonly string[];
@@ -36,20 +33,17 @@ export interface ApiIssuer {
   audience: string;
   /**
    * Where its keys are published.
-   *
    * @default what its metadata say (OpenID Connect Discovery, RFC 8414)
    */
   jwksUri?: string;
   /**
    * Whether tokens must follow RFC 9068, with the type `at+jwt` and all its claims. With `false`, for servers such as
    * Auth0, only `iss`, `aud`, `exp` and the signature are checked: an ID token for the same audience counts, too.
-   *
    * @default true
    */
   rfc9068?: boolean;
   /**
    * The client with which tokens that are no JWT are introspected (RFC 7662), at one issuer at most.
-   *
    * @default they are refused
    */
   introspection?: { clientId: string; clientSecret: string };
@@ -60,19 +54,16 @@ export interface ApiAccessGuardOptions {
   /**
    * What lets a request pass: a session, an access token in the `Authorization` header, which then counts alone, or
    * either. `roles`, `authorize` and options of step-up are about sessions.
-   *
    * @default ["session"]
    */
   tokens?: readonly ("session" | "access")[];
   /**
    * The scopes that an access token must have, all of them: 403 with `insufficient_scope` otherwise.
-   *
    * @default []
    */
   scopes?: readonly string[];
   /**
    * What access tokens have to be for, in place of the `audience` of their issuer.
-   *
    * @default that of the issuer
    */
   audience?: string;
@@ -102,13 +93,11 @@ export interface IssueTokenOptions {
   audience: string;
   /**
    * How long it lives, in seconds, at most a day.
-   *
    * @default 300
    */
   ttl?: number;
   /**
    * Its scopes.
-   *
    * @default none
    */
   scopes?: readonly string[];
@@ -118,7 +107,6 @@ export interface IssueTokenOptions {
 export interface ApiAccessActions {
   /**
    * The claims of the access token with which a request passed its guard.
-   *
    * @param request The request, in a hook after the guard or in the handler.
    * @returns The claims; `null` if a session let it pass.
    * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if no guard of the route accepts access tokens.
@@ -139,9 +127,8 @@ export interface ApiAccessActions {
   readonly getClaims: (request: SessionRequest) => Promise<AccessTokenClaims | null>;
   /**
    * Issues an access token (RFC 9068) for the signed-in user, which another service checks by the keys at
-   * `<mount path>/jwks`. The keys are those of the variable AUTH_SIGNING_KEYS, a JWK Set with private keys of which
-   * the first signs, or are made, kept sealed and changed every 30 days in the `store`.
-   *
+   * `<mount path>/jwks`. The keys are those of the variable AUTH_SIGNING_KEYS, a JWK Set with private keys of which the
+   * first signs, or are made, kept sealed and changed every 30 days in the `store`.
    * @param request The request of the user.
    * @param options What it is for.
    * @returns The token.

@@ -17,11 +17,10 @@ import type { JWT } from "../../types.ts";
 /** The option of bearer tokens. */
 export interface BearerConfig {
   /**
-   * Whether bearer tokens are accepted in `Authorization: Bearer`, for clients without cookies, such as
-   * mobile and command-line programs. `POST <mount path>/token` then issues one to a signed-in user. `maxAge`
-   * is how long it lives, in seconds, at most as long as a session; it is not renewed. Such a header counts
-   * in place of the session cookie.
-   *
+   * Whether bearer tokens are accepted in `Authorization: Bearer`, for clients without cookies, such as mobile and
+   * command-line programs. `POST <mount path>/token` then issues one to a signed-in user. `maxAge` is how long it
+   * lives, in seconds, at most as long as a session; it is not renewed. Such a header counts in place of the session
+   * cookie.
    * @default false
    */
   bearer?: boolean | { maxAge?: number };
@@ -118,9 +117,7 @@ async function createRow(maxAge: number, context: RequestContext): Promise<strin
   const { token } = context.held;
   const found = await adapter!.getSessionAndUser!(token);
   if (found === null) return undefined;
-  const sessionToken = generateSessionToken(
-    HEADER_TAG + hooks.map(({ tagOfRow }) => tagOfRow?.(token) ?? "").join(""),
-  );
+  const sessionToken = generateSessionToken(HEADER_TAG + hooks.map(({ tagOfRow }) => tagOfRow?.(token) ?? "").join(""));
   const expires = new Date(Date.now() + maxAge * 1000);
   await adapter!.createSession!({ sessionToken, userId: found.user.id, expires });
   if (await adapter!.getSessionAndUser!(token) !== null) return sessionToken;

@@ -1,8 +1,8 @@
 /**
  * The page that a mailed link opens. Its form signs in with a POST.
  *
- * A cookie, with a hash of the address that the link was mailed to, tells the browser that asked for it. A link that
- * an attacker asked for, for an address of their own, thus never signs in without a click.
+ * A cookie, with a hash of the address that the link was mailed to, tells the browser that asked for it. A link that an
+ * attacker asked for, for an address of their own, thus never signs in without a click.
  */
 import { parseCookie } from "cookie";
 import { createHmac } from "node:crypto";

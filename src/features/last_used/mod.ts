@@ -8,9 +8,8 @@ import type { Feature } from "../../instance/feature.ts";
 /** Its option. */
 export interface LastUsedPages {
   /**
-   * Whether the built-in sign-in page marks the method that the browser used last. If there are several, a
-   * cookie with the id of the provider, and nothing else, is kept for 400 days.
-   *
+   * Whether the built-in sign-in page marks the method that the browser used last. If there are several, a cookie with
+   * the id of the provider, and nothing else, is kept for 400 days.
    * @default true
    */
   lastUsed?: boolean;

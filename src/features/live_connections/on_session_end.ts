@@ -18,12 +18,11 @@ import type { SessionRequest } from "../../types.ts";
 export interface LiveConnectionsActions {
   /**
    * Calls a function once when the session of a request ends, such as to close its WebSocket or its stream of
-   * server-sent events. If this process ends the session, that is at once; else with the next look, or when it
-   * expires. If there is no session, it is called now.
+   * server-sent events. If this process ends the session, that is at once; else with the next look, or when it expires.
+   * If there is no session, it is called now.
    *
    * A look renews nothing and calls no callback. One that fails, such as while the database is down, is logged and
    * repeated, until the session expires by what was known last.
-   *
    * @param request The request that opened the connection.
    * @param callback What to do then. What it throws is logged.
    * @param options `interval` is how often the session is looked at, in milliseconds; by default 20 seconds.
@@ -138,8 +137,8 @@ export async function onSessionEnd(
 }
 
 /**
- * When a session ends unless it is used, in milliseconds since 1970; 0 if it has ended. Nothing is renewed: a new
- * token could not be given to the client.
+ * When a session ends unless it is used, in milliseconds since 1970; 0 if it has ended. Nothing is renewed: a new token
+ * could not be given to the client.
  */
 async function endOf(token: string, name: string, context: EndingContext): Promise<number> {
   const { settings } = context;

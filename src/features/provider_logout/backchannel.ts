@@ -1,6 +1,6 @@
 /**
- * `POST <prefix>/backchannel-logout/:provider`: an OpenID Provider ends sessions (OpenID Connect Back-Channel
- * Logout 1.0).
+ * `POST <prefix>/backchannel-logout/:provider`: an OpenID Provider ends sessions (OpenID Connect Back-Channel Logout
+ * 1.0).
  */
 import type { AuthConfig } from "@auth/core";
 import { SignOutError } from "@auth/core/errors";
@@ -42,11 +42,7 @@ function refused(reason: string): LogoutError {
 }
 
 /** @param index The sessions in a JWT; `undefined` if they are in a database. */
-export function backchannelLogout(
-  { core }: Setup,
-  keys: SigningKeys,
-  index: ProviderIndex | undefined,
-): Handler {
+export function backchannelLogout({ core }: Setup, keys: SigningKeys, index: ProviderIndex | undefined): Handler {
   const underWay = new Set<string>();
 
   /** Does the work of a token. One whose work fails may come again. */
@@ -96,7 +92,6 @@ function tokenOf({ headers, body }: RequestContext): string {
 
 /**
  * Validates a token (section 2.6).
- *
  * @throws {FastifyAuthError} If the provider's metadata or keys cannot be had.
  */
 async function verify(token: string, client: OpenIdClient, keys: SigningKeys): Promise<LogoutClaims> {

@@ -2,13 +2,12 @@
 export interface ProviderLogoutConfig {
   /**
    * Whether a sign-out here also ends the user's session at the OpenID Provider (OpenID Connect RP-Initiated Logout
-   * 1.0), and whether providers may end sessions here (`backchannel`). With `true` every sign-out leads the browser
-   * to the provider and back to `<mount path>/signed-out`, which has to be registered there as a post-logout redirect
-   * URI. The session here ends first, whatever the provider does.
+   * 1.0), and whether providers may end sessions here (`backchannel`). With `true` every sign-out leads the browser to
+   * the provider and back to `<mount path>/signed-out`, which has to be registered there as a post-logout redirect URI.
+   * The session here ends first, whatever the provider does.
    *
    * The ID token is kept for that in the session token, which is encrypted and gets larger by it; with sessions in a
    * database it is taken from the table of accounts.
-   *
    * @default false
    */
   providerLogout?: boolean | ProviderLogoutOptions;
@@ -18,30 +17,25 @@ export interface ProviderLogoutConfig {
 export interface ProviderLogoutOptions {
   /**
    * Whether sign-outs here end the session at the provider.
-   *
    * @default true
    */
   signOut?: boolean;
   /**
    * Whether every sign-out does, also the one of the built-in page. With `false` only `auth.signOut()` with
    * `providerLogout: true`.
-   *
    * @default true
    */
   byDefault?: boolean;
   /**
-   * Whether the ID token is kept and sent to the provider as `id_token_hint`. Without it many providers ask
-   * the user whether to sign out, and some refuse to come back.
-   *
+   * Whether the ID token is kept and sent to the provider as `id_token_hint`. Without it many providers ask the user
+   * whether to sign out, and some refuse to come back.
    * @default true
    */
   idTokenHint?: boolean;
   /**
    * Whether OpenID Providers may end sessions of their users with a POST to
-   * `<mount path>/backchannel-logout/<provider>` (OpenID Connect Back-Channel Logout 1.0). Needs a
-   * `store` and `revocable`, or sessions in a database and an adapter with `listSessionsByUserId()`
-   * (`withSessionList()`).
-   *
+   * `<mount path>/backchannel-logout/<provider>` (OpenID Connect Back-Channel Logout 1.0). Needs a `store` and
+   * `revocable`, or sessions in a database and an adapter with `listSessionsByUserId()` (`withSessionList()`).
    * @default false
    */
   backchannel?: boolean;
@@ -50,9 +44,8 @@ export interface ProviderLogoutOptions {
 /** The option of `auth.signOut()`. */
 export interface ProviderLogoutAction {
   /**
-   * Whether the browser also goes to the OpenID Provider, where its session ends, too, and comes back to the
-   * callback URL. Needs `providerLogout` in the configuration.
-   *
+   * Whether the browser also goes to the OpenID Provider, where its session ends, too, and comes back to the callback
+   * URL. Needs `providerLogout` in the configuration.
    * @default what `providerLogout` says
    */
   providerLogout?: boolean;

@@ -92,7 +92,6 @@ const TAG = /\.([\w-]{8})\.([\w-]{22})?(?=$|\.[0-9a-f]{32}$)/;
 
 /**
  * The end of the token of a row: the adapters of Auth.js know no further columns.
- *
  * @param isFoundByUser Whether a logout of the provider has to find the user by the account.
  */
 export function tagOfSignIn(signIn: SessionSignIn, isFoundByUser: boolean): string {
@@ -137,7 +136,6 @@ export class ProviderIndex {
 
   /**
    * Adds a session whose token was sealed.
-   *
    * @throws {AccessDenied} For a new session that the provider has ended meanwhile.
    */
   async add({ claims, name }: NamedSession, isNew: boolean): Promise<void> {

@@ -23,7 +23,6 @@ const PURPOSE = "sign-out at a provider";
 
 /**
  * Finds the session at the provider that the session of the request was made from, before that one ends here.
- *
  * @returns What has the answer to the sign-out lead to the provider.
  */
 export async function beginProviderSignOut(

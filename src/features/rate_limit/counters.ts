@@ -25,9 +25,8 @@ interface Count {
 type Counter = (key: string, options?: { readonly increment: false }) => Promise<Count>;
 
 /**
- * Loads the plugin. It is an optional peer, so nothing imports it by name: bundlers and Deno would want it for
- * every application.
- *
+ * Loads the plugin. It is an optional peer, so nothing imports it by name: bundlers and Deno would want it for every
+ * application.
  * @param plugin That of the application's own import.
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it is not installed, or too old.
  */
@@ -104,8 +103,8 @@ const CODE: NoticeCode = "FST_AUTHJS_WARN_RATE_LIMIT";
 type Reply = readonly [count: number, milliseconds: number];
 
 /**
- * The part of a client of `ioredis` that the plugin uses, over any client. While Redis fails nothing is
- * counted: a user who cannot sign in at all is worse off than one who is not protected by a limit for a while.
+ * The part of a client of `ioredis` that the plugin uses, over any client. While Redis fails nothing is counted: a user
+ * who cannot sign in at all is worse off than one who is not protected by a limit for a while.
  */
 function redisCommands(client: NonNullable<RateLimitSettings["redis"]>, log: Log): object {
   let failing = false;

@@ -1,6 +1,6 @@
 /**
- * The limits on signing in: on the requests of an address, on failed attempts on an account, on mails to a
- * recipient, on tokens of a user, and on how much of it runs at the same time.
+ * The limits on signing in: on the requests of an address, on failed attempts on an account, on mails to a recipient,
+ * on tokens of a user, and on how much of it runs at the same time.
  */
 import { MissingCSRF } from "@auth/core/errors";
 import type { EmailConfig } from "@auth/core/providers";
@@ -39,7 +39,6 @@ export type RateLimits = Awaited<ReturnType<typeof openLimits>>;
 
 /**
  * Loads `@fastify/rate-limit`, and opens the limits.
- *
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it is not installed, or too old.
  */
 export async function openLimits(scope: FastifyInstance, settings: RateLimitSettings, auth: AuthInUse) {
@@ -104,8 +103,8 @@ export async function openLimits(scope: FastifyInstance, settings: RateLimitSett
 
   return {
     /**
-     * Counts a request of its address; one of a server only if it is refused, since any site can have a browser
-     * send it. That also goes for callbacks: they count if a sign-in began in the browser.
+     * Counts a request of its address; one of a server only if it is refused, since any site can have a browser send
+     * it. That also goes for callbacks: they count if a sign-in began in the browser.
      */
     async admit(asked: AskedRequest): Promise<void> {
       const { limited, action, method, request } = asked;
@@ -189,8 +188,8 @@ async function nameOf(
 }
 
 /**
- * The recipient of a mail, as the provider writes it: variants that it takes for one are counted as one, and
- * so are sub-addresses (RFC 5233), such as "ada+news@example.com".
+ * The recipient of a mail, as the provider writes it: variants that it takes for one are counted as one, and so are
+ * sub-addresses (RFC 5233), such as "ada+news@example.com".
  */
 function recipientOf({ body, provider, config }: RequestContext): string | undefined {
   const email = config.coreProviders.get(provider!.id) as EmailConfig | undefined;
@@ -215,10 +214,7 @@ const ADDRESS = "203.0.113.1", HOPS = 50;
  * option is not in `initialConfig`, so a request shows it, as Fastify makes them.
  */
 function trustsEveryone(scope: FastifyInstance): boolean {
-  const raw = {
-    headers: { "x-forwarded-for": Array(HOPS).fill(ADDRESS).join() },
-    socket: { remoteAddress: ADDRESS },
-  };
+  const raw = { headers: { "x-forwarded-for": Array(HOPS).fill(ADDRESS).join() }, socket: { remoteAddress: ADDRESS } };
   for (let owner: object | null = scope; owner !== null; owner = Object.getPrototypeOf(owner)) {
     const key = Object.getOwnPropertySymbols(owner).find(({ description }) => description === "fastify.Request");
     if (key === undefined) continue;

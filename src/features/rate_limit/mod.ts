@@ -153,8 +153,8 @@ interface CredentialsShape {
 const OTHER_INPUTS: ReadonlySet<unknown> = new Set(["password", "hidden", "checkbox", "radio", "submit"]);
 
 /**
- * The field with the user's name of each form with a password, by the id of the provider: the first one that
- * users type and that is shown.
+ * The field with the user's name of each form with a password, by the id of the provider: the first one that users type
+ * and that is shown.
  */
 function nameFields(providers: readonly unknown[]): ReadonlyMap<string, string | undefined> {
   const forms = (providers as readonly CredentialsShape[]).filter(({ type }) => type === "credentials");

@@ -55,11 +55,7 @@ export async function revokeSession(auth: ActionAuth, id: string): Promise<boole
 }
 
 /** Ends the sessions of a user. Resolves when they have ended. */
-export async function revokeSessions(
-  auth: ActionAuth,
-  id: string,
-  options: RevokeSessionsOptions = {},
-): Promise<void> {
+export async function revokeSessions(auth: ActionAuth, id: string, options: RevokeSessionsOptions = {}): Promise<void> {
   assertObject(options, "options of revokeSessions()");
   const { except } = options;
   // The ids of some databases are numbers, whatever the types of Auth.js say.
@@ -70,11 +66,7 @@ export async function revokeSessions(
   }
   const kept = typeof except === "string" ? namedBy(except) : undefined;
   if (except !== undefined && kept?.user !== userId) {
-    throw invalid(
-      "revokeSessions()",
-      "`except` must be the `id` of a session of that user, by listSessions().",
-      400,
-    );
+    throw invalid("revokeSessions()", "`except` must be the `id` of a session of that user, by listSessions().", 400);
   }
   await auth.instance.requireReady();
   await fromAdapter(allSessions(auth).endAll(userId, kept?.id));

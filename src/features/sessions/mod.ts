@@ -1,6 +1,6 @@
 /**
- * Records of sessions in a JWT (`revocable`): they can be listed, and ended from elsewhere. A claim names the
- * session in each of its tokens, so that one which a refresh makes meanwhile has ended, too.
+ * Records of sessions in a JWT (`revocable`): they can be listed, and ended from elsewhere. A claim names the session
+ * in each of its tokens, so that one which a refresh makes meanwhile has ended, too.
  */
 import { strategyOf } from "../../config/adapter_problem.ts";
 import { EPHEMERAL_MAX_AGE, lifetimesOf } from "../../config/lifetime.ts";

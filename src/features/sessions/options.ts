@@ -5,10 +5,9 @@ import type { SessionRequest } from "../../types.ts";
 export interface SessionsConfig {
   /**
    * Whether each read of a session in a JWT asks the `store` whether it has ended: `listSessions()` and
-   * `revokeSession()` of `createAuth()` then work without a database, and a sign-out ends copies of the
-   * cookie, too. While the store fails, `getSession()` returns `null` and guards respond with 503. These calls
-   * have the timeout of `adapterTimeout`.
-   *
+   * `revokeSession()` of `createAuth()` then work without a database, and a sign-out ends copies of the cookie, too.
+   * While the store fails, `getSession()` returns `null` and guards respond with 503. These calls have the timeout of
+   * `adapterTimeout`.
    * @default false: a JWT is valid until it expires
    */
   revocable?: boolean;
@@ -39,18 +38,15 @@ export interface RevokeSessionsOptions {
 /** The sessions of users, as the object of `createAuth()` lists and ends them. */
 export interface SessionsActions {
   /**
-   * The sessions of the signed-in user: on which devices, since when, last used when. That of the request is
-   * first. Needs an adapter with `listSessionsByUserId()` (`withSessionList()`), or `revocable` for
-   * sessions in a JWT.
-   *
+   * The sessions of the signed-in user: on which devices, since when, last used when. That of the request is first.
+   * Needs an adapter with `listSessionsByUserId()` (`withSessionList()`), or `revocable` for sessions in a JWT.
    * @param request The request, in any hook or handler.
-   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) if there is no session;
-   * `FST_AUTHJS_ADAPTER_INVALID` if the adapter cannot list sessions; `FST_AUTHJS_UNAVAILABLE` (503).
+   * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) if there is no session; `FST_AUTHJS_ADAPTER_INVALID`
+   * if the adapter cannot list sessions; `FST_AUTHJS_UNAVAILABLE` (503).
    */
   readonly listSessions: (request: SessionRequest) => Promise<UserSession[]>;
   /**
    * Ends a session, wherever it is used.
-   *
    * @param id An `id` of `listSessions()`. It names its user: only who was shown it can send it.
    * @returns Whether there was such a session.
    * @throws {FastifyAuthError} As `listSessions()` does, but not for a session that is missing.
@@ -58,11 +54,10 @@ export interface SessionsActions {
   readonly revokeSession: (id: string) => Promise<boolean>;
   /**
    * Ends all sessions of a user, such as after a new password.
-   *
    * @param userId The id of the user.
    * @param options The session that stays.
-   * @throws {FastifyAuthError} As `revokeSession()` does; `FST_AUTHJS_CONFIG_INVALID` for an empty `userId`,
-   * or an `except` of another user.
+   * @throws {FastifyAuthError} As `revokeSession()` does; `FST_AUTHJS_CONFIG_INVALID` for an empty `userId`, or an
+   * `except` of another user.
    */
   readonly revokeSessions: (userId: string, options?: RevokeSessionsOptions) => Promise<void>;
 }

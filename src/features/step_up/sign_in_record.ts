@@ -1,8 +1,8 @@
 /**
  * How and when the user of a session signed in (`stepUp`): in claims of the session token, by the names of ID tokens
- * (OpenID Connect Core 1.0 section 2). With sessions in a database, whose tables have no columns for it, the claims
- * are in a cookie beside that of the session. It is signed together with the session token, so that it counts for
- * that session alone, and a new one needs a new sign-in.
+ * (OpenID Connect Core 1.0 section 2). With sessions in a database, whose tables have no columns for it, the claims are
+ * in a cookie beside that of the session. It is signed together with the session token, so that it counts for that
+ * session alone, and a new one needs a new sign-in.
  */
 import type { JWT } from "@auth/core/jwt";
 import { parseCookie } from "cookie";
@@ -25,9 +25,8 @@ export const CLAIM = "signIn";
 
 /**
  * What claims say of a sign-in: how and when the user was authenticated, as far as that is known, and the record.
- *
- * @param held What the claims of the session say that the browser had. A sign-in that links an account to a user
- * who existed before proves the account alone, so that they go on.
+ * @param held What the claims of the session say that the browser had. A sign-in that links an account to a user who
+ * existed before proves the account alone, so that they go on.
  */
 export function claimsOfSignIn({ params, linksAccount }: SessionSignIn, held: JWT = {}): JWT {
   if (linksAccount && params.isNewUser !== true) {

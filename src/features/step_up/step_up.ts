@@ -1,6 +1,6 @@
 /**
- * Step-up: a guard can require how and when the user was authenticated, and sends the user to sign in again
- * (OpenID Connect Core 1.0 section 3.1.2.1; RFC 9470).
+ * Step-up: a guard can require how and when the user was authenticated, and sends the user to sign in again (OpenID
+ * Connect Core 1.0 section 3.1.2.1; RFC 9470).
  */
 import type { FastifyReply } from "fastify";
 import { parseCookie } from "cookie";
@@ -70,7 +70,6 @@ const ATTEMPT_SECONDS = 600;
 /**
  * Sends the user to sign in again, if that can help. A cookie says for which requirement, so that the browser is not
  * sent to and fro without end. A forged one gets its user a refusal or another sign-in.
- *
  * @returns Whether the reply was sent; without this, the sign-in page is to be shown.
  * @throws {FastifyAuthError} `FST_AUTHJS_FORBIDDEN` if the user has just done so, and in vain.
  */

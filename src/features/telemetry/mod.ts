@@ -18,7 +18,6 @@
  * console.assert(instrumentation.getConfig().enabled);
  * instrumentation.disable();
  * ```
- *
  * @module
  */
 import {
@@ -47,7 +46,6 @@ import type {
 export interface FastifyAuthInstrumentationConfig {
   /**
    * Whether it is on from the start.
-   *
    * @default true
    */
   enabled?: boolean;
@@ -55,7 +53,6 @@ export interface FastifyAuthInstrumentationConfig {
    * Whether requests to providers get spans. Other instrumentations (of `fetch`, of `undici`) then make none of the
    * same requests, and add no `traceparent` header to them. With `false` the requests are left to those; their spans
    * have whole addresses, and some providers get an access token in one.
-   *
    * @default true
    */
   providerSpans?: boolean;
@@ -133,10 +130,7 @@ const HISTOGRAMS = {
   "authjs.action.duration": ["Duration of requests to the auth routes.", REQUESTS],
   "authjs.provider.request.duration": ["Duration of requests to providers.", REQUESTS],
   // As the semantic conventions have it for calls of databases.
-  "authjs.adapter.call.duration": [
-    "Duration of calls of the adapter.",
-    [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10],
-  ],
+  "authjs.adapter.call.duration": ["Duration of calls of the adapter.", [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10]],
   // A read takes some microseconds, unless it asks a database or refreshes tokens.
   "authjs.session.read.duration": [
     "Duration of reads of sessions.",
@@ -180,7 +174,6 @@ export class FastifyAuthInstrumentation {
 
   /**
    * Makes the instrumentation, and enables it.
-   *
    * @param config What it leaves out.
    */
   constructor(config: FastifyAuthInstrumentationConfig = {}) {

@@ -13,7 +13,6 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff]/;
 /**
  * A text with its words in braces filled in. In one that is written from the right each word is isolated (UAX 9,
  * section 2.4.2): "Co." would have its full stop on the wrong side.
- *
  * @param text Such as `"Sign in with {provider}"`.
  * @param words Such as `{ provider: "GitHub" }`; a word that is missing stays as it is.
  */

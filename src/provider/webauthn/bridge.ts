@@ -77,8 +77,6 @@ async function requireVersion({ generateAuthenticationOptions }: Library): Promi
   const options = await generateAuthenticationOptions({ rpID: "localhost", allowCredentials: [{ id }] })
     .catch(() => undefined);
   if (options?.allowCredentials[0].id !== id) {
-    throw new Error(
-      "This version of @simplewebauthn/server is too old: run `npm install @simplewebauthn/server@14`.",
-    );
+    throw new Error("This version of @simplewebauthn/server is too old: run `npm install @simplewebauthn/server@14`.");
   }
 }

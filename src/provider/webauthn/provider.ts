@@ -30,8 +30,8 @@ export function prepareWebAuthnProvider(provider: Provider): Provider {
 const CHALLENGE_LIFETIME = (15 * 60 + 15) * 1000;
 
 /**
- * Against replay (WebAuthn section 13.4.3): core keeps a challenge in a cookie only, and synchronised
- * passkeys have no signature counter. Used challenges are kept here, in each process for itself.
+ * Against replay (WebAuthn section 13.4.3): core keeps a challenge in a cookie only, and synchronised passkeys have no
+ * signature counter. Used challenges are kept here, in each process for itself.
  */
 function acceptOnce(): (verify: LibraryFunction) => LibraryFunction {
   const used = new Map<string, number>();
@@ -50,8 +50,8 @@ function acceptOnce(): (verify: LibraryFunction) => LibraryFunction {
 }
 
 /**
- * Refuses an attestation that was not asked for: browsers send none. An attacker chooses its certificates,
- * and verifying them starts with a request to an address in them.
+ * Refuses an attestation that was not asked for: browsers send none. An attacker chooses its certificates, and
+ * verifying them starts with a request to an address in them.
  */
 function withoutAttestation(verify: LibraryFunction): LibraryFunction {
   return async (options) => {

@@ -51,9 +51,5 @@ async function offerPasskey(answer: Answer, context: ProviderContext): Promise<A
   }
   const query = new URLSearchParams({ offer: "passkey", callbackUrl: redirect });
   const cookie = { name, value: "1", options: { ...options, maxAge: OFFER_MAX_AGE } };
-  return {
-    ...answer,
-    redirect: `${origin.href}${mountPath}/signin?${query}`,
-    cookies: [...answer.cookies, cookie],
-  };
+  return { ...answer, redirect: `${origin.href}${mountPath}/signin?${query}`, cookies: [...answer.cookies, cookie] };
 }
