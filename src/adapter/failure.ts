@@ -37,11 +37,10 @@ function logMessage(kind: FailureKind, method: string, why: string | undefined):
   if (kind === "unanswered") return `The database did not answer the adapter's ${method}()${because}`;
   if (kind === "failed") return `The adapter's ${method}() failed${because}`;
   if (kind === "conflict") {
-    return `The database refused the adapter's ${method}(), since there is a row with the same unique key` +
-      `${because} If two requests wrote it at the same time, such as first sign-ins of one user in two ` +
-      "processes without a `store`, the second one succeeds when it is repeated. If it fails each time, " +
-      "another column is unique, or the database takes texts for equal that the adapter's look-ups tell " +
-      "apart, such as by their case.";
+    return `The database refused the adapter's ${method}(), since there is a row with the same unique key${because} ` +
+      "If two requests wrote it at the same time, such as first sign-ins of one user in two processes without a " +
+      "`store`, the second one succeeds when it is repeated. If it fails each time, another column is unique, or the " +
+      "database takes texts for equal that the adapter's look-ups tell apart, such as by their case.";
   }
   const advice = NO_TABLE.some((pattern) => pattern.test(why ?? ""))
     ? "Create the tables of the adapter: run its migration on the database that this process uses."

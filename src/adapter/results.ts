@@ -53,9 +53,8 @@ function sessionAndUser(result: Row, call: AdapterCall): Row | null {
   const missing = isRow(session) ? "user" : "session";
   call.warn(
     `getSessionAndUser ${missing}`,
-    `The adapter's getSessionAndUser() returned no \`${missing}\`: the session counts as none. Have it ` +
-      "return `{ session, user }`, and null if one of them is gone. Delete the sessions of a user with " +
-      "the user.",
+    `The adapter's getSessionAndUser() returned no \`${missing}\`: the session counts as none. Have it return ` +
+      "`{ session, user }`, and null if one of them is gone. Delete the sessions of a user with the user.",
   );
   return null;
 }

@@ -23,9 +23,8 @@ interface SignInOptions {
 }
 
 const FINISH_OR_DELETE =
-  "For an hour the next sign-in with its account goes on with it, in this process and in those that share " +
-  "its `store`. Otherwise delete the user from the database: until then no other sign-in with its address " +
-  "succeeds.";
+  "For an hour the next sign-in with its account goes on with it, in this process and in those that share its " +
+  "`store`. Otherwise delete the user from the database: until then no other sign-in with its address succeeds.";
 
 export class SignInWrites {
   /** The adapter for core: it records each write, and undoes one that completes after its timeout. */
@@ -109,9 +108,7 @@ export class SignInWrites {
 
   /** A user whose address is verified can sign in by e-mail. */
   async #record({ id, emailVerified }: AdapterUser): Promise<void> {
-    if (this.#asked !== undefined && !emailVerified) {
-      await this.options.unfinished.add(this.#asked, String(id));
-    }
+    if (this.#asked !== undefined && !emailVerified) await this.options.unfinished.add(this.#asked, String(id));
   }
 
   /** Whether an earlier sign-in with the account has created this user, and nothing has finished it. */
@@ -144,10 +141,9 @@ export class SignInWrites {
     const user = this.#found;
     if (user === undefined || user.emailVerified) return;
     if (await this.#hasOtherAccount(user.id).catch(() => false)) return;
-    const message = `A sign-in with "${this.#asked!.provider}" was refused, since the user ${user.id} has its ` +
-      "e-mail address, and is not linked to that account. If that user has no account at all, its first sign-in " +
-      "was broken off: its process ended, or the database failed between two writes. Then delete the user from " +
-      "the database.";
+    const message = `A sign-in with "${this.#asked!.provider}" was refused, since the user ${user.id} has its e-mail ` +
+      "address, and is not linked to that account. If that user has no account at all, its first sign-in was broken " +
+      "off: its process ended, or the database failed between two writes. Then delete the user from the database.";
     this.options.report(Object.assign(new Error(message), { name: "UnfinishedUserFound" }));
   }
 

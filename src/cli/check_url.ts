@@ -112,9 +112,7 @@ function publicAddress(origin: string, base: string): string {
 function explainOrigin(made: string, origin: string, base: string): string {
   const theirs = URL.canParse(made) ? new URL(made) : undefined;
   const what = `The application makes callback URLs such as ${made}, and users see it at ${base}: `;
-  if (theirs?.origin === origin) {
-    return `${what}have the proxy pass the path on as it is, or set AUTH_URL=${base}.`;
-  }
+  if (theirs?.origin === origin) return `${what}have the proxy pass the path on as it is, or set AUTH_URL=${base}.`;
   const lost = origin === `https://${theirs?.host}`
     ? "the proxy has TLS, and the application does not know it. "
     : "the application does not know the address that users type. ";

@@ -23,9 +23,7 @@ export class NoApp extends Error {}
 export async function loadApp(file: string, timeout: number) {
   const found = await stat(file).catch(() => undefined);
   if (found === undefined) throw new NoApp(`There is no file ${file}.`);
-  if (found.isDirectory()) {
-    throw new NoApp(`${file} is a directory: name the module in it that makes the application.`);
-  }
+  if (found.isDirectory()) throw new NoApp(`${file} is a directory: name the module in it that makes the application.`);
   const { apps, listening, logged } = watchApps();
   const held = holdProcess();
   const within = <Value>(waited: PromiseLike<Value>): Promise<Value> => {

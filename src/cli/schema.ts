@@ -143,9 +143,7 @@ export function sql(dialect: Dialect, extras: readonly string[]): string {
       if (mysql) lines.push(`index ${quoted(index)} ${list([column])}`);
       else after.push(`create index if not exists "${index}"\n  on ${quoted(name)} ${list([column])};`);
     }
-    if (mysql && columns.userId) {
-      lines.push("foreign key (`userId`) references `user` (`id`) on delete cascade");
-    }
+    if (mysql && columns.userId) lines.push("foreign key (`userId`) references `user` (`id`) on delete cascade");
     return `create table if not exists ${quoted(name)} (\n  ${lines.join(",\n  ")}\n);`;
   });
   return [...tables, ...after].join("\n");
@@ -238,9 +236,7 @@ function prisma(dialect: Dialect, extras: readonly string[]): string {
         dialect === "mysql" && type === "text" && "@db.Text",
       ].filter(Boolean).join(" ")
     );
-    if (columns.userId) {
-      lines.push("user User @relation(fields: [userId], references: [id], onDelete: Cascade)");
-    }
+    if (columns.userId) lines.push("user User @relation(fields: [userId], references: [id], onDelete: Cascade)");
     if (name === "user") {
       const own = tables.filter(({ columns }) => columns.userId);
       lines.push(...own.map(({ name, plural }) => `${plural} ${modelOf(name)}[]`));

@@ -143,9 +143,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     tell();
     // Without a page a path stays one. A redirect leads to no script.
     const canOpen = URL.canParse(url) ? new URL(url).protocol !== "javascript:" : !location;
-    if (!canOpen) {
-      return { ok: false, error: "Configuration", status: 200, message: `The answer leads to ${url}` };
-    }
+    if (!canOpen) return { ok: false, error: "Configuration", status: 200, message: `The answer leads to ${url}` };
     if (redirect && location) {
       const { href } = location;
       location.assign(url);

@@ -39,9 +39,7 @@ const OF_CORE: readonly (keyof AuthConfig & keyof FastifyAuthConfig)[] = [
 export function coreConfig(config: FastifyAuthConfig, boot: Boot) {
   const { env, production, notices, languages, signingKeys } = boot;
   const { providers, adapter, callbacks, cookies, verifyIdTokens } = config;
-  if (!Array.isArray(providers)) {
-    throw invalidConfig("`providers` must be an array: write `providers: [GitHub]`.");
-  }
+  if (!Array.isArray(providers)) throw invalidConfig("`providers` must be an array: write `providers: [GitHub]`.");
   providers.forEach(requireProvider);
   requireAdapter(adapter);
   requireCookies(cookies);

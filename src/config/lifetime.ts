@@ -91,9 +91,7 @@ export function tokenLife(
   const ends = Math.floor(Math.min(expires, issued + Math.min(maxAge, COOKIE_MAX_AGE)));
   const end = new Date(ends * 1000);
   // Nothing is known of the cookie of a token that does not say when it was issued: it is always renewed, as in core.
-  if (Number.isNaN(end.getTime())) {
-    return { renewFrom: 0, issued: 0, expires: newEnd(lifetimes).toISOString() };
-  }
+  if (Number.isNaN(end.getTime())) return { renewFrom: 0, issued: 0, expires: newEnd(lifetimes).toISOString() };
   // The application's encoder may give its tokens a shorter life than the configuration says.
   const life = own ? lifetimes.life : Math.min(lifetimes.life, expires - issued);
   // Issued when the configuration gave longer lives: it would outlive its session.

@@ -207,6 +207,5 @@ function hasUndefined(url: string): boolean {
 }
 
 function needsTls(id: string): string {
-  return "NODE_ENV=production does not allow: use https, or on a private network " +
-    `\`insecureProviders: ["${id}"]\`.`;
+  return `NODE_ENV=production does not allow: use https, or on a private network \`insecureProviders: ["${id}"]\`.`;
 }

@@ -38,9 +38,8 @@ function toPattern(value: unknown): RegExp {
   const isAllowed = hasWildcards ? WITH_WILDCARDS.test(text) : /^https?:\/\//.test(text);
   if (!isAllowed || origin === undefined || new URL(address).href !== `${origin}/`) {
     throw invalidConfig(
-      `\`redirectProxyOrigins\` cannot contain ${JSON.stringify(value)}: write scheme, host and port ` +
-        `without a path, ${EXAMPLE}. A \`*\` stands for letters, digits and hyphens of one label, left of the ` +
-        "last two.",
+      `\`redirectProxyOrigins\` cannot contain ${JSON.stringify(value)}: write scheme, host and port without a path, ` +
+        `${EXAMPLE}. A \`*\` stands for letters, digits and hyphens of one label, left of the last two.`,
     );
   }
   const escaped = origin.replaceAll(/[.[\]]/g, "\\$&");

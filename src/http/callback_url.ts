@@ -15,9 +15,7 @@ export function namedCallbackUrl(value: unknown, frontPage: string | undefined):
 
 /** A percent-encoded path with one leading slash, or absolute http(s) URL; `undefined` for anything else. */
 export function normalizeCallbackUrl(value: unknown): string | undefined {
-  if (typeof value !== "string" || value.length > MAXIMUM_LENGTH || CONTROL_CHARACTERS.test(value)) {
-    return undefined;
-  }
+  if (typeof value !== "string" || value.length > MAXIMUM_LENGTH || CONTROL_CHARACTERS.test(value)) return undefined;
   const url = encode(value);
   return url && url.length <= MAXIMUM_LENGTH ? url : undefined;
 }
@@ -25,9 +23,7 @@ export function normalizeCallbackUrl(value: unknown): string | undefined {
 function encode(value: string): string | undefined {
   // A URL parser reads "//host" and "/\host" as another host, so only one slash is kept. Resolving the dots of
   // "/..//host" makes two slashes again, so it is done once more afterwards.
-  if (/^[/\\]/.test(value)) {
-    return toAsciiUrl(`/${value.replace(/^[/\\]+/, "")}`).replace(/^\/+/, "/");
-  }
+  if (/^[/\\]/.test(value)) return toAsciiUrl(`/${value.replace(/^[/\\]+/, "")}`).replace(/^\/+/, "/");
   if (!URL.canParse(value)) return undefined;
   const { protocol, username, password, href } = new URL(value);
   if (!/^https?:$/.test(protocol) || username || password) return undefined;

@@ -91,9 +91,8 @@ function wrapNormalizer({ id, normalizeIdentifier }: EmailConfig): (identifier: 
     if (address instanceof Promise) address.catch(() => {});
     // Core would mail to "undefined", or to "[object Promise]".
     throw new TypeError(
-      `normalizeIdentifier() of the provider "${id}" returned ${returned}: it is ` +
-        "not awaited, and has to return the address as a text, or to throw an error. What takes longer is for " +
-        "`callbacks.signIn`.",
+      `normalizeIdentifier() of the provider "${id}" returned ${returned}: it is not awaited, and has to return the ` +
+        "address as a text, or to throw an error. What takes longer is for `callbacks.signIn`.",
     );
   };
 }

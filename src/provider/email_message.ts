@@ -35,9 +35,7 @@ export function writeEmails(provider: Provider, settings: MailSettings): Provide
   if (service === undefined) return provider;
   let isTold = false;
   const send = async (params: SendParams) => {
-    if (!await service.isOwn(given.sendVerificationRequest)) {
-      return await given.sendVerificationRequest(params);
-    }
+    if (!await service.isOwn(given.sendVerificationRequest)) return await given.sendVerificationRequest(params);
     if (given.from === CORE_SENDER && !isTold) {
       isTold = true;
       settings.warn(

@@ -66,9 +66,7 @@ function reportOrigin(request: FastifyRequest, origin: PublicOrigin, { auth }: M
 /** Says once for each scheme which cookies cannot work. */
 export function reportCookies(log: Log, origin: PublicOrigin, { auth, mountPath }: Mount): void {
   auth.once(`cookies ${origin.secure}`, () => {
-    for (const { message, code } of cookieWarnings(auth.config, origin, mountPath)) {
-      log.warn({ code }, message);
-    }
+    for (const { message, code } of cookieWarnings(auth.config, origin, mountPath)) log.warn({ code }, message);
   });
 }
 

@@ -100,7 +100,5 @@ function setError(parameters: URLSearchParams, action: string): void {
   else if (action === "error" || (action === "signin" && error !== null)) {
     parameters.set("error", isQueryError(error) ? error : "Default");
   }
-  if (action === "error" && errorForCode(error, parameters.get("code")) === undefined) {
-    parameters.delete("code");
-  }
+  if (action === "error" && errorForCode(error, parameters.get("code")) === undefined) parameters.delete("code");
 }

@@ -64,9 +64,7 @@ async function redirectBrowser(reply: FastifyReply, url: string, context: Reques
   // The confirm page keeps its path, which has a token, out of the header.
   const isConfirmed = action === "callback" && provider?.type === "email" && referer === `${href}/`;
   // Our own pages redirect nowhere.
-  if ((referer.startsWith(ours) || isConfirmed) && !target.href.startsWith(ours)) {
-    return reply.send(await page());
-  }
+  if ((referer.startsWith(ours) || isConfirmed) && !target.href.startsWith(ours)) return reply.send(await page());
   const isBlocked = () => blocksForms(headerText(reply, POLICY), target);
   if (target.origin === href || mode !== "navigate" || !acceptsHtml(accept)) return reply.redirect(url, 302);
   if (isBlocked()) return reply.send(await page());

@@ -62,9 +62,7 @@ function keepLanguage(reply: FastifyReply, { tag, asked }: Language, { mountPath
 /** The nonces that `@fastify/helmet` made for the reply (`enableCSPNonces`), else new ones. */
 function nonceOf(reply: FastifyReply): PageView["nonce"] {
   const { cspNonce } = reply as { cspNonce?: Partial<PageView["nonce"]> | null };
-  if (typeof cspNonce?.script === "string" && typeof cspNonce.style === "string") {
-    return cspNonce as PageView["nonce"];
-  }
+  if (typeof cspNonce?.script === "string" && typeof cspNonce.style === "string") return cspNonce as PageView["nonce"];
   const nonce = randomBytes(16).toString("base64url");
   return { script: nonce, style: nonce };
 }

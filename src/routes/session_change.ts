@@ -41,9 +41,7 @@ export async function replaceSession(answer: Answer, context: RequestContext): P
   if (goesOn) return settings.live.replace(token, given);
   if (token !== "" && token !== given) await endReplaced(token, context);
   // The application's codec may give it the token, and so the name, of one that ended.
-  if (settings.strategy === "database" || !settings.ownTokens) {
-    settings.live.begin(await sessionName(given, settings));
-  }
+  if (settings.strategy === "database" || !settings.ownTokens) settings.live.begin(await sessionName(given, settings));
 }
 
 async function endReplaced(token: string, context: RequestContext): Promise<void> {

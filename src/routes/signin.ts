@@ -13,9 +13,7 @@ import { handleSignInPage } from "./pages.ts";
 
 export async function handleSignIn(context: RequestContext): Promise<Answer> {
   const { provider, method, mountPath, query } = context;
-  if (provider === undefined) {
-    return method === "GET" ? await handleSignInPage(context) : await leadToPage(context);
-  }
+  if (provider === undefined) return method === "GET" ? await handleSignInPage(context) : await leadToPage(context);
   // Core has no page for one provider.
   if (method === "GET") return redirectAnswer(`${mountPath}/signin${query && `?${query}`}`);
   return await beginSignIn(context as ProviderContext);

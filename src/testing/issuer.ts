@@ -174,18 +174,14 @@ async function signInAtIssuer(
 ): Promise<InjectWithCookies> {
   const inject = injectWith(app);
   const csrf = await inject(`${prefix}/csrf`);
-  if (csrf.statusCode !== 200) {
-    throw failed(csrf, `no auth routes at "${prefix}", which \`prefix\` names`);
-  }
+  if (csrf.statusCode !== 200) throw failed(csrf, `no auth routes at "${prefix}", which \`prefix\` names`);
   const started = await inject({
     method: "POST",
     url: `${prefix}/signin/${provider}?${new URLSearchParams(parameters)}`,
     headers: FORM,
     payload: `${new URLSearchParams({ csrfToken: csrf.json().csrfToken })}`,
   });
-  if (started.statusCode !== 200) {
-    throw failed(started, `the application refused to start it with "${provider}"`);
-  }
+  if (started.statusCode !== 200) throw failed(started, `the application refused to start it with "${provider}"`);
   const callback = await visitIssuer(started.json().url, issuer, user);
   // Only the query counts: the public path may be another than that in the application.
   const url = `${prefix}/callback/${provider}${callback.search}`;

@@ -157,9 +157,7 @@ async function makeSession(
   const callback = core.callbacks?.jwt;
   const jwt = async (params: SignInParams) => {
     const token = callback ? await callback(params) : params.token;
-    if (token === null) {
-      throw invalidConfig("`callbacks.jwt` returned null for this user, so there is no session.");
-    }
+    if (token === null) throw invalidConfig("`callbacks.jwt` returned null for this user, so there is no session.");
     return { ...token, ...claims };
   };
   const { name, email, image: picture, id } = user;

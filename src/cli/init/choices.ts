@@ -70,9 +70,7 @@ function assertFitting<Some extends Pick<Choices, "providers" | "database">>(cho
       `${listed(needing, "and")} ${verb} a database: choose libsql or postgres (--database libsql).`,
     );
   }
-  if (webauthn.length > 1) {
-    throw new ChoiceError(`Choose one of ${listed(webauthn, "and")}: both are passkeys.`);
-  }
+  if (webauthn.length > 1) throw new ChoiceError(`Choose one of ${listed(webauthn, "and")}: both are passkeys.`);
   if (webauthn.length === providers.length) {
     throw new ChoiceError(
       "A passkey is added by a user who has signed in: choose a provider beside it (--providers passkey,github).",

@@ -25,9 +25,7 @@ export const accessTokens: Feature = {
     ["FST_AUTHJS_ADAPTER_INVALID", ({ core }) => strategyOf(core) === "database" && lackingTokenMethods(core.adapter)],
   ],
   configure({ core }) {
-    if (strategyOf(core) === "jwt") {
-      return { refreshes: true, hiddenClaims: [TOKENS_CLAIM], onSignIn: keepTokens };
-    }
+    if (strategyOf(core) === "jwt") return { refreshes: true, hiddenClaims: [TOKENS_CLAIM], onSignIn: keepTokens };
     return {
       refreshes: true,
       async onRow(signIn) {
@@ -49,8 +47,7 @@ function lackingTokenMethods(adapter: object = {}): string | undefined {
   if (missing.length === 0) return undefined;
   const methods = missing.map(([method]) => `\`${method}()\``).join(" and no ");
   return "`refreshTokens` with sessions in a database keeps the tokens in the rows of accounts, and the adapter has " +
-    `no ${methods}. Add ${missing.map(([, helper]) => helper).join(" and ")}, or set ` +
-    '`session: { strategy: "jwt" }`.';
+    `no ${methods}. Add ${missing.map(([, helper]) => helper).join(" and ")}, or set \`session: { strategy: "jwt" }\`.`;
 }
 
 /** Writes the tokens of a sign-in to the row of its account: core does so only when it links the account. */

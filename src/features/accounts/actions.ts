@@ -102,14 +102,10 @@ export async function removeAccount(
   const { config } = auth.instance;
   const { user, adapter } = await signedInUser(auth, request, caller);
   assertOwn(request, auth, allowGet ? undefined : caller);
-  if (adapter.unlinkAccount === undefined) {
-    throw invalid(caller, "the adapter has no `unlinkAccount()`.");
-  }
+  if (adapter.unlinkAccount === undefined) throw invalid(caller, "the adapter has no `unlinkAccount()`.");
   const rows = await list(user, adapter);
   const row = rows.find(isMeant);
-  if (row === undefined) {
-    throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", `The signed-in user has no such ${what}.`);
-  }
+  if (row === undefined) throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", `The signed-in user has no such ${what}.`);
   // A link can be mailed, though to no address that was never verified: it may be that of another person. The adapter
   // keeps a Date, some schemas a boolean.
   const hasMail = Boolean(user.email) && Boolean(user.emailVerified) &&
@@ -154,9 +150,7 @@ function lastMethod(): FastifyAuthError {
 export async function signedInUser(auth: ActionAuth, request: SessionRequest, caller: string) {
   await auth.instance.requireReady();
   const { adapter } = auth.instance.config.core;
-  if (adapter === undefined) {
-    throw invalid(caller, "set an `adapter`: accounts are kept in its database.");
-  }
+  if (adapter === undefined) throw invalid(caller, "set an `adapter`: accounts are kept in its database.");
   if (adapter.getUser === undefined) throw invalid(caller, "the adapter has no `getUser()`.");
   const signedIn = await signedInAs(auth, request);
   const user = signedIn?.id === undefined ? null : await fromAdapter(adapter.getUser(signedIn.id));

@@ -48,9 +48,7 @@ export async function issueToken(
   }
   if (!Array.isArray(scopes) || !scopes.every(isScope)) throw refused("`scopes` must be a list of scopes.");
   await instance.requireReady();
-  if (instance.config.facts.config.apiAccess === undefined) {
-    throw refused("set `apiAccess: {}` in the configuration.");
-  }
+  if (instance.config.facts.config.apiAccess === undefined) throw refused("set `apiAccess: {}` in the configuration.");
   const { session, claims, failure } = await readSession(request, config);
   if (failure !== undefined) throw failure;
   const sub = session?.user?.id ?? claims?.sub;

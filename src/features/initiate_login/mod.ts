@@ -20,9 +20,7 @@ export const initiateLogin: Feature = {
     ({ core, providers }) =>
       allowances(core).flatMap((allowance, index) => {
         const { id, server } = providers[index]!;
-        if (typeof allowance !== "boolean") {
-          return `\`initiateLogin\` of the provider "${id}" must be true or false.`;
-        }
+        if (typeof allowance !== "boolean") return `\`initiateLogin\` of the provider "${id}" must be true or false.`;
         if (!allowance || server.issuer !== undefined) return [];
         return `\`initiateLogin\` of the provider "${id}" needs its \`issuer\`, which its links name. Set it, ` +
           "or leave `initiateLogin` out.";

@@ -65,9 +65,7 @@ export async function onSessionEnd(
   { interval = INTERVAL_MS }: { readonly interval?: number } = {},
 ): Promise<() => void> {
   assertSessionArguments(request, config);
-  if (typeof callback !== "function") {
-    throw invalid("onSessionEnd()", "give it a function to call at the end.");
-  }
+  if (typeof callback !== "function") throw invalid("onSessionEnd()", "give it a function to call at the end.");
   if (typeof interval !== "number" || !(interval > 0 && interval <= LONGEST_MS)) {
     throw invalid("onSessionEnd()", `\`interval\` is in milliseconds, from 1 to ${LONGEST_MS}.`);
   }

@@ -131,9 +131,7 @@ function requirement(
 }
 
 function sessionCookie(source: Guarding["source"], secure: boolean): string {
-  if (typeof source === "function") {
-    return cookieSettings("sessionToken", { cookieTenant: "{tenant}" }, secure).name;
-  }
+  if (typeof source === "function") return cookieSettings("sessionToken", { cookieTenant: "{tenant}" }, secure).name;
   const { core, origin } = authInstance(source).config;
   return cookieSettings("sessionToken", core, origin?.secure ?? secure).name;
 }

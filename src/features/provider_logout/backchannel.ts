@@ -121,15 +121,11 @@ async function verify(token: string, client: OpenIdClient, keys: SigningKeys): P
 }
 
 function logoutClaims({ iss, sub, sid, iat, jti, events, nonce }: JWTPayload): LogoutClaims {
-  if (!isJsonObject(events) || !isJsonObject(events[EVENT])) {
-    throw refused(`"events" lacks ${EVENT}`);
-  }
+  if (!isJsonObject(events) || !isJsonObject(events[EVENT])) throw refused(`"events" lacks ${EVENT}`);
   // An ID token must not pass for a logout token.
   if (nonce !== undefined) throw refused('it has a "nonce"');
   if (!isFilled(jti)) throw refused('"jti" must be a text');
-  if (![sub ?? "-", sid ?? "-"].every(isFilled)) {
-    throw refused('"sub" and "sid" must be texts');
-  }
+  if (![sub ?? "-", sid ?? "-"].every(isFilled)) throw refused('"sub" and "sid" must be texts');
   if (sub === undefined && sid === undefined) throw refused('it has neither "sub" nor "sid"');
   return { iss: iss!, sub, sid: sid as string | undefined, iat: iat!, jti };
 }
@@ -144,9 +140,7 @@ async function endTokens(ended: EndedAtProvider, index: ProviderIndex, context: 
 /** Ends the sessions of the user that has the account; with a `sid` those that were made from that session there. */
 async function endRowsOf(ended: EndedAtProvider, provider: string, context: RequestContext): Promise<void> {
   const { sub, sid } = ended;
-  if (sub === undefined) {
-    throw refused('with sessions in a database it needs "sub", by which the user is found');
-  }
+  if (sub === undefined) throw refused('with sessions in a database it needs "sub", by which the user is found');
   const { settings } = context;
   const user = await settings.adapter!.getUserByAccount!({ provider, providerAccountId: sub });
   if (user === null) return;

@@ -19,9 +19,7 @@ const FLAG = required("true or false", (value) => typeof value === "boolean");
 
 const RULE: Rule = (value, name) => {
   if (typeof value === "boolean") return undefined;
-  if (!isObject(value)) {
-    return `\`${name}\` must be true, false or an object such as \`{ byDefault: false }\`.`;
-  }
+  if (!isObject(value)) return `\`${name}\` must be true, false or an object such as \`{ byDefault: false }\`.`;
   return optionsOf({ signOut: FLAG, byDefault: FLAG, idTokenHint: FLAG, backchannel: FLAG })(value, name);
 };
 

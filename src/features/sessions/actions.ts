@@ -22,9 +22,7 @@ export async function listSessions(auth: ActionAuth, request: SessionRequest): P
   await auth.instance.requireReady();
   const { session, failure } = await readSession(request, config);
   if (failure !== undefined) throw failure;
-  if (session === null) {
-    throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to see your sessions.");
-  }
+  if (session === null) throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to see your sessions.");
   const { cookie, settings } = presentedToken(request, config)!;
   const known = knownSessions(settings);
   const own = await fromAdapter(keyOf(cookie.token, settings));

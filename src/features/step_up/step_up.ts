@@ -56,9 +56,7 @@ export async function refusalOf(guarded: Guarded): Promise<GuardRefusal | undefi
 /** @param now Milliseconds since 1970. */
 function meets({ auth_time, acr, amr }: JWT, required: StepUp, now: number): boolean {
   const { maxAge } = required;
-  if (maxAge !== undefined && !(typeof auth_time === "number" && now / 1000 - auth_time <= maxAge)) {
-    return false;
-  }
+  if (maxAge !== undefined && !(typeof auth_time === "number" && now / 1000 - auth_time <= maxAge)) return false;
   if (required.acr.length > 0 && !required.acr.includes(acr as string)) return false;
   const methods = toList(amr);
   return required.amr.every((method) => methods.includes(method));

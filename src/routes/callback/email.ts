@@ -11,9 +11,7 @@ import { answerCode, codeIn, forgetCode } from "./email_code.ts";
 /** Answers a sign-in link, or the code of its mail: either signs in. */
 export async function handleEmailCallback(context: ProviderContext): Promise<Answer> {
   // A browser drops this, and asks again once its user follows the link.
-  if (context.method === "GET" && isPrefetch(context.headers)) {
-    return { status: 503, headers: {}, cookies: [] };
-  }
+  if (context.method === "GET" && isPrefetch(context.headers)) return { status: 503, headers: {}, cookies: [] };
   const follow = async (link: URLSearchParams) => {
     const answer = await signIn(link, context);
     return await leadOn(answer, { ...context, query: String(link) }, link.get("email") ?? undefined);
