@@ -93,7 +93,10 @@ ${factory}({ getUserInfo: () => Promise.resolve(null) }),`;
 }
 
 const PASSWORD = `Credentials({
-  credentials: { email: { type: "email" }, password: { type: "password" } },
+  credentials: {
+    email: { type: "email" },
+    password: { type: "password" },
+  },
   authorize: ({ email, password }) =>
     checkPassword(database, String(email), String(password)),
 }),`;
