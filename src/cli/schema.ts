@@ -10,17 +10,24 @@ export type Dialect = typeof DIALECTS[number];
  */
 type Kind = "key" | "text" | "date" | "int" | "bool" | "user";
 
+/** With marks at the end: `!` is not null, `^` unique, `#` the primary key. */
+type Column = `${Kind}${"" | "!" | "^" | "#" | "!^"}`;
+
 interface Table {
   readonly name: string;
   /** What drizzle calls it. */
   readonly plural: string;
-  /** Marks at the end of a kind: `!` is not null, `^` unique, `#` the primary key. */
-  readonly columns: Readonly<Record<string, `${Kind}${"" | "!" | "^" | "#" | "!^"}`>>;
+  readonly columns: Readonly<Record<string, Column>>;
   /** The type of provider that needs it. */
   readonly when?: "webauthn" | "credentials";
   readonly primary?: readonly string[];
   /** The column of each index. */
   readonly indices?: Readonly<Record<string, string>>;
+}
+
+/** Columns of one kind. */
+function all(column: Column, ...names: readonly string[]): Record<string, Column> {
+  return Object.fromEntries(names.map((name) => [name, column]));
 }
 
 const TABLES: readonly Table[] = [
@@ -34,16 +41,10 @@ const TABLES: readonly Table[] = [
     plural: "accounts",
     columns: {
       userId: "user!",
-      type: "key!",
-      provider: "key!",
-      providerAccountId: "key!",
-      refresh_token: "text",
-      access_token: "text",
+      ...all("key!", "type", "provider", "providerAccountId"),
+      ...all("text", "refresh_token", "access_token"),
       expires_at: "int",
-      token_type: "text",
-      scope: "text",
-      id_token: "text",
-      session_state: "text",
+      ...all("text", "token_type", "scope", "id_token", "session_state"),
     },
     primary: ["provider", "providerAccountId"],
     indices: { account_user: "userId" },
@@ -66,14 +67,8 @@ const TABLES: readonly Table[] = [
     plural: "authenticators",
     when: "webauthn",
     columns: {
-      credentialID: "key!^",
-      userId: "user!",
-      providerAccountId: "text!",
-      credentialPublicKey: "text!",
-      counter: "int!",
-      credentialDeviceType: "text!",
-      credentialBackedUp: "bool!",
-      transports: "text",
+      ...{ credentialID: "key!^", userId: "user!", providerAccountId: "text!", credentialPublicKey: "text!" },
+      ...{ counter: "int!", credentialDeviceType: "text!", credentialBackedUp: "bool!", transports: "text" },
     },
     primary: ["userId", "credentialID"],
   },
@@ -98,24 +93,35 @@ function columnsOf({ columns }: Table) {
   });
 }
 
-type Types = Readonly<Record<Exclude<Kind, "user">, string>>;
-
 /** The schema in one of the formats. */
 export function schemaOf(format: typeof FORMATS[number], dialect: Dialect, extras: readonly string[]): string {
   return { drizzle, prisma, sql }[format](dialect, extras);
 }
 
-const SQL_TYPES: Readonly<Record<Dialect, Types>> = {
-  sqlite: { key: "text", text: "text", date: "integer", int: "integer", bool: "integer" },
-  postgres: { key: "text", text: "text", date: "timestamptz", int: "integer", bool: "boolean" },
+/** What a kind is in SQL, and for drizzle. */
+const TYPES: Readonly<Record<Dialect, Readonly<Record<string, readonly [sql: string, drizzle: string]>>>> = {
+  sqlite: {
+    key: ["text", "text()"],
+    text: ["text", "text()"],
+    date: ["integer", 'integer({ mode: "timestamp_ms" })'],
+    int: ["integer", "integer()"],
+    bool: ["integer", 'integer({ mode: "boolean" })'],
+  },
+  postgres: {
+    key: ["text", "text()"],
+    text: ["text", "text()"],
+    date: ["timestamptz", 'timestamp({ mode: "date", withTimezone: true })'],
+    int: ["integer", "integer()"],
+    bool: ["boolean", "boolean()"],
+  },
   mysql: {
     // Other collations take "a" for "A", also in the ids of two accounts
-    key: "varchar(255) character set utf8mb4 collate utf8mb4_bin",
-    text: "text",
+    key: ["varchar(255) character set utf8mb4 collate utf8mb4_bin", "varchar({ length: 255 })"],
+    text: ["text", "text()"],
     // Unlike a timestamp it is not set to now by every update
-    date: "datetime(3)",
-    int: "int",
-    bool: "boolean",
+    date: ["datetime(3)", 'timestamp({ mode: "date", fsp: 3 })'],
+    int: ["int", "int()"],
+    bool: ["boolean", "boolean()"],
   },
 };
 
@@ -131,7 +137,7 @@ export function sql(dialect: Dialect, extras: readonly string[]): string {
       [
         quoted(column),
         // An address is the same in any case
-        mysql && column === "email" ? "varchar(255)" : SQL_TYPES[dialect][type],
+        mysql && column === "email" ? "varchar(255)" : TYPES[dialect][type]![0],
         isPrimary && "primary key",
         (isRequired || isPrimary && dialect === "sqlite") && "not null",
         isUnique && "unique",
@@ -149,52 +155,20 @@ export function sql(dialect: Dialect, extras: readonly string[]): string {
   return [...tables, ...after].join("\n");
 }
 
-const DRIZZLE: Readonly<Record<Dialect, { core: string; table: string; types: Types }>> = {
-  sqlite: {
-    core: "sqlite-core",
-    table: "sqliteTable",
-    types: {
-      key: "text()",
-      text: "text()",
-      date: 'integer({ mode: "timestamp_ms" })',
-      int: "integer()",
-      bool: 'integer({ mode: "boolean" })',
-    },
-  },
-  postgres: {
-    core: "pg-core",
-    table: "pgTable",
-    types: {
-      key: "text()",
-      text: "text()",
-      date: 'timestamp({ mode: "date", withTimezone: true })',
-      int: "integer()",
-      bool: "boolean()",
-    },
-  },
-  mysql: {
-    core: "mysql-core",
-    table: "mysqlTable",
-    types: {
-      key: "varchar({ length: 255 })",
-      text: "text()",
-      date: 'timestamp({ mode: "date", fsp: 3 })',
-      int: "int()",
-      bool: "boolean()",
-    },
-  },
-};
+/** The names of drizzle begin with it. */
+const PREFIXES: Readonly<Record<Dialect, string>> = { sqlite: "sqlite", postgres: "pg", mysql: "mysql" };
 
 /** A module with the tables for `@auth/drizzle-adapter`. */
 export function drizzle(dialect: Dialect, extras: readonly string[]): string {
-  const { core, table, types } = DRIZZLE[dialect];
+  const table = `${PREFIXES[dialect]}Table`;
   const used = new Set([table, "primaryKey", "index"]);
   const tables = tablesOf(extras).map((each) => {
     const { name, plural, primary, indices = {} } = each;
     const lines = columnsOf(each).map(({ column, type, isUser, isPrimary, isRequired, isUnique }) => {
-      used.add(/^\w+/.exec(types[type])![0]);
+      const [, called] = TYPES[dialect][type]!;
+      used.add(/^\w+/.exec(called)![0]);
       return `  ${column}: ` + [
-        types[type],
+        called,
         name === "account" && column === "type" && '$type<"oauth" | "oidc" | "email" | "webauthn">()',
         isPrimary && "primaryKey()",
         isPrimary && name === "user" && "$defaultFn(() => crypto.randomUUID())",
@@ -214,12 +188,18 @@ export function drizzle(dialect: Dialect, extras: readonly string[]): string {
   });
   const note = dialect === "mysql" ? MYSQL_NOTE : "";
   const imports = [...used].sort().map((name) => `  ${name},\n`).join("");
-  return `import {\n${imports}} from "drizzle-orm/${core}";\n\n${note}${tables.join("\n")}`;
+  return `import {\n${imports}} from "drizzle-orm/${PREFIXES[dialect]}-core";\n\n${note}${tables.join("\n")}`;
 }
 
 const MYSQL_NOTE = "// Ids are compared as MySQL compares texts: make the database with `collate utf8mb4_bin`\n";
 
-const PRISMA_TYPES: Types = { key: "String", text: "String", date: "DateTime", int: "Int", bool: "Boolean" };
+const PRISMA_TYPES: Readonly<Record<string, string>> = {
+  key: "String",
+  text: "String",
+  date: "DateTime",
+  int: "Int",
+  bool: "Boolean",
+};
 
 /** Models for `@auth/prisma-adapter`. */
 function prisma(dialect: Dialect, extras: readonly string[]): string {
