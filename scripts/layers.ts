@@ -132,12 +132,12 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
   "client": { about: "for browsers: signs in and out, and reads the session", imports: [] },
 };
 
-/** The list of features, which loads them when a configuration uses them: what it names is not below it. */
-const LIST = "src/features/mod.ts";
+/** The interface of features, their list, and what loads them: between the kernel and the features, of which both know. */
+const EDGE = ["src/features/feature.ts", "src/features/load.ts", "src/features/mod.ts"];
 
 /** Files that every layer may import: they import nothing of ours but each other and types. */
 const SHARED = [
-  LIST,
+  ...EDGE,
   "src/errors.ts",
   "src/types.ts",
   "src/types/kernel_options.ts",
@@ -176,11 +176,11 @@ const ENTRIES = [
 
 /** The files of src/ with the files of src/ that each imports, types included. */
 async function readGraph(): Promise<Map<string, string[]>> {
-  const graph = new Map<string, string[]>([[LIST, []]]);
+  const graph = new Map<string, string[]>(EDGE.map((file) => [file, []]));
   for (const entry of ENTRIES) {
     for (const { specifier, dependencies = [] } of await modulesOf(entry)) {
       const imported = dependencies.map(({ code, type }) => nameOf((code ?? type)?.specifier));
-      if (isSource(nameOf(specifier)) && nameOf(specifier) !== LIST) {
+      if (isSource(nameOf(specifier)) && !EDGE.includes(nameOf(specifier))) {
         graph.set(nameOf(specifier), imported.filter(isSource));
       }
     }

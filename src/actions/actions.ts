@@ -4,15 +4,15 @@
  */
 import type { Handler } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
+import { lackingFeature } from "../features/load.ts";
 import { FEATURES, type FeatureSignOutOptions } from "../features/mod.ts";
-import { lackingFeature } from "../instance/feature.ts";
-import type { GuardedReply, Session } from "../types.ts";
 import { assertObject, invalid } from "../instance/arguments.ts";
 import { handleCallback } from "../routes/callback/callback.ts";
 import { handleSession } from "../routes/session_update.ts";
 import { handleSignIn } from "../routes/signin.ts";
 import { handleSignOut } from "../routes/signout.ts";
 import { SIGNED_OUT, toSession } from "../session/read.ts";
+import type { GuardedReply, Session } from "../types.ts";
 import { type ActionAuth, type ActionRequest, perform, urlOf } from "./perform.ts";
 
 /** Options of what a link must not do. */

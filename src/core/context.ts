@@ -1,85 +1,25 @@
 /** The context of an auth request. */
-import type { CookieDefinition } from "../config/cookies.ts";
-import type { Log, NoticeCode } from "../config/notices.ts";
-import type { Adapter } from "@auth/core/adapters";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyRequest } from "fastify";
 import type { IncomingHttpHeaders } from "node:http";
+import type { Log, NoticeCode } from "../config/notices.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
-import type { FastifyAuthError } from "../errors.ts";
-import type { FeatureGuardOptions, FeatureSignOutOptions } from "../features/mod.ts";
-import type { JsonSchema } from "../errors.ts";
+import type { Hooks } from "../features/feature.ts";
 import type { AuthBody } from "../http/body.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import { removalOf, type SetCookie } from "../http/set_cookie.ts";
 import type { Assets } from "../pages/assets.ts";
-import type { SignInPage } from "../pages/types.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 import { possibleParts, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
-import type { SignedIn } from "../session/open.ts";
-import type { SessionHooks } from "../session/hooks.ts";
-import type { SharedStore } from "../session/shared_store.ts";
 import type { AuthLogger, SessionRead } from "../session/read.ts";
 import type { SessionSettings } from "../session/settings.ts";
+import type { SharedStore } from "../session/shared_store.ts";
 import type { Publish } from "../telemetry/events.ts";
-import type { FastifyAuthConfig, GuardedReply, GuardedRequest } from "../types.ts";
 import type { Answer } from "./answer.ts";
 
 export type Handler = (context: RequestContext) => Promise<Answer>;
 
-/** Has core end a sign-in that links an account to the user who is signed in. */
-export type FinishLink = (
-  call: { readonly wrapAdapter: (adapter: Adapter) => Adapter; readonly signedIn: SignedIn | undefined },
-) => Promise<Answer>;
-
 /** What limits count of a route: its requests, those that are refused, or also the tokens that it issues. */
 export type Limited = "requests" | "refusals" | "tokens";
-
-/** What a feature adds to a configuration. */
-export interface Hooks extends SessionHooks {
-  readonly handlers?: Readonly<Record<string, Handler>>;
-  /** The configuration is mounted: with the application, or with its first request. */
-  onMount?(scope: FastifyInstance, auth: AuthInUse): Promise<void>;
-  /** A request to an auth route, whose body is not parsed yet, or an action of the application. Throws to refuse it. */
-  onAuthRequest?(asked: AskedRequest): Promise<void>;
-  /** Whether a POST to an auth route may come from any site: its answer checks what it is. */
-  takesForms?(asked: Pick<AskedRequest, "action" | "provider" | "request">): boolean;
-  readonly refusals?: Readonly<Record<number, JsonSchema>>;
-  /** Answers a request to an auth route, or an action of the application, mostly by `answer`. */
-  onAnswer?(context: RequestContext, answer: () => Promise<Answer>): Promise<Answer>;
-  onSignInPage?(context: RequestContext): Pick<SignInPage, "lastUsed">;
-  readonly cookies?: readonly CookieDefinition[];
-  /** A user signs out, and the session has not ended yet. Gives what becomes of the answer once it has. */
-  onSignOut?(
-    context: RequestContext,
-    asked: FeatureSignOutOptions | undefined,
-  ): Promise<((answer: Answer) => Promise<Answer>) | undefined>;
-  /** A sign-in comes back that links an account to a user. */
-  onLink?(context: ProviderContext, userId: string, finish: FinishLink): Promise<Answer>;
-  /** What the table of the boot says, such as what to register at a provider. */
-  report?(base: string): readonly (readonly [name: string, value: string])[];
-  /**
-   * Whether a request passes a guard with options of features without a session: gives `true`, or a challenge for the
-   * 401 of clients that have none. Throws to refuse it.
-   */
-  onAccess?(guarded: Guarded, reply: GuardedReply): Promise<true | string | undefined>;
-  /** Why a signed-in user does not pass a guard with options of features. */
-  onGuard?(guarded: Guarded): Promise<GuardRefusal | undefined>;
-}
-
-export interface Guarded {
-  readonly request: GuardedRequest;
-  readonly auth: AuthInUse;
-  readonly config: FastifyAuthConfig;
-  readonly options: FeatureGuardOptions;
-}
-
-export interface GuardRefusal {
-  readonly error: FastifyAuthError;
-  /** What their challenge has after the scheme. */
-  readonly challenge: string;
-  /** Has a browser sign in; resolves with whether the reply was sent. Throws if that would not help. */
-  signIn(reply: GuardedReply): Promise<boolean>;
-}
 
 /** A configuration, and what outlives the requests to it. */
 export interface AuthInUse {

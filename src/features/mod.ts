@@ -2,13 +2,13 @@
  * The features, in the order in which their hooks are called, and their options. Only this list names them, but for
  * `telemetry/`: it is an entry point of its own, which listens to what the kernel publishes on channels of Node.
  */
-import type { ListedFeature } from "../instance/feature.ts";
 import type { AccessTokensActions, AccessTokensConfig } from "./access_tokens/options.ts";
 import type { AccountsActions } from "./accounts/types.ts";
 import { GUARD as ACCESS_GUARD } from "./api_access/guard_options.ts";
 import type { ApiAccessActions, ApiAccessConfig, ApiAccessGuardOptions } from "./api_access/options.ts";
 import type { BearerConfig } from "./bearer/mod.ts";
 import type { EmailConfirmConfig } from "./email_confirm/mod.ts";
+import type { ListedFeature } from "./feature.ts";
 import type { LastUsedPages } from "./last_used/mod.ts";
 import type { LiveConnectionsActions } from "./live_connections/on_session_end.ts";
 import type { ProviderLogoutConfig } from "./provider_logout/options.ts";

@@ -1,14 +1,14 @@
 /** The guard, which restricts routes to signed-in users: lets a request pass, or refuses it. */
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { GuardRefusal } from "../core/context.ts";
 import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
+import type { GuardRefusal, GuardSecurity } from "../features/feature.ts";
+import { isUsed } from "../features/load.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { assertNotCrossSite } from "../http/cross_site.ts";
 import { originOf } from "../http/origin.ts";
 import { headerText, keepPrivate, keepUnstored, withVary } from "../http/reply_headers.ts";
 import { invalid, isRequestOrReply } from "../instance/arguments.ts";
 import { type AuthInstance, authInstance } from "../instance/auth_instance.ts";
-import { type GuardSecurity, isUsed } from "../instance/feature.ts";
 import { pathsIn } from "../instance/mount.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
 import { Tenants } from "../instance/tenants.ts";

@@ -1,19 +1,19 @@
 /** The one object behind a configuration. */
-import { assetOptions } from "../config/pages.ts";
 import type { Notice } from "../config/notices.ts";
+import { assetOptions } from "../config/pages.ts";
 import { asConfigError, inheritUses, resolveConfig, type ResolvedConfig } from "../config/resolve.ts";
-import type { Hooks } from "../core/context.ts";
 import { coreProblem } from "../core/config_problem.ts";
 import { FastifyAuthError } from "../errors.ts";
+import type { Hooks } from "../features/feature.ts";
+import { loadFeatures, type UsedFeatures } from "../features/load.ts";
 import { FEATURES } from "../features/mod.ts";
 import { LiveSessions } from "../session/live_sessions.ts";
 import { memoryStore } from "../session/memory_store.ts";
 import { keepsName } from "../session/name.ts";
-import { SharedStore } from "../session/shared_store.ts";
 import { type SessionSettings, sessionSettings } from "../session/settings.ts";
+import { SharedStore } from "../session/shared_store.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import { later } from "../utils/later.ts";
-import { loadFeatures, type UsedFeatures } from "./feature.ts";
 
 export class AuthInstance {
   readonly config: ResolvedConfig;

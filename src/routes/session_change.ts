@@ -6,12 +6,12 @@ import { AdapterError } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
 import type { Answer } from "../core/answer.ts";
 import { type RequestContext, withoutCookies } from "../core/context.ts";
+import { hasEndedElsewhere } from "../session/ending.ts";
 import { endSession, hasEnded } from "../session/ending.ts";
-import { hasEndedElsewhere } from "../session/hooks.ts";
+import { isRowFor } from "../session/name.ts";
 import { openToken, sessionName, type SignedIn, signedInBy } from "../session/open.ts";
 import { wrapError } from "../session/read.ts";
 import type { SessionStoreFailure } from "../session/shared_store.ts";
-import { isRowFor } from "../session/name.ts";
 
 /**
  * Ends the session of the request if the answer removes its cookie, and sets no new one. Gives why copies of it may

@@ -2,12 +2,12 @@
 import type { Adapter } from "@auth/core/adapters";
 import type { JWT } from "@auth/core/jwt";
 import { randomUUID } from "node:crypto";
-import type { ResolvedConfig } from "../config/resolve.ts";
 import { newExpiry } from "../config/lifetime.ts";
+import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
+import type { SessionSignIn, SignInParams } from "../features/feature.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import { encodeWithin, type SessionCookie, sessionCookies } from "./cookie.ts";
-import type { SessionSignIn, SignInParams } from "./hooks.ts";
 import { EPHEMERAL_TAG, isEphemeral, withName } from "./name.ts";
 import { openToken } from "./open.ts";
 import { cookieEnd, lifetimesFor, type SessionSettings } from "./settings.ts";

@@ -1,10 +1,10 @@
 /** The end of a session: nothing that was read before may bring it back, here or in another process. */
 import type { LoggerInstance } from "@auth/core/types";
 import type { ListedSession } from "../adapter/added_methods.ts";
+import type { NamedSession, SessionHooks, SessionUse } from "../features/feature.ts";
 import { removalOf } from "../http/set_cookie.ts";
 import { monotonicNow } from "../utils/time.ts";
 import type { SessionCookie } from "./cookie.ts";
-import type { NamedSession } from "./hooks.ts";
 import { REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { rowName } from "./name.ts";
 import { openToken, sessionName } from "./open.ts";
@@ -87,6 +87,16 @@ export async function hasEnded(name: string, context: EndingContext): Promise<bo
   if (place.open(value) !== ENDED) return false;
   live.end(name);
   return true;
+}
+
+/** Whether a feature knows that it has ended. */
+export async function hasEndedElsewhere(
+  session: NamedSession,
+  hooks: readonly SessionHooks[],
+  use?: SessionUse,
+): Promise<boolean> {
+  for (const { hasEnded } of hooks) if (await hasEnded?.(session, use)) return true;
+  return false;
 }
 
 export function sharedStore({ settings: { refresh }, logger }: EndingContext): OpenStore | undefined {

@@ -6,10 +6,9 @@ import { newExpiry, rowEnd } from "../config/lifetime.ts";
 import { Refusal } from "../jwt/jwe.ts";
 import { monotonicNow } from "../utils/time.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
+import { hasEndedElsewhere } from "./ending.ts";
 import { cookieUpdate, endedRead, endSession, hasEnded, removal } from "./ending.ts";
-import { hasEndedElsewhere } from "./hooks.ts";
 import { inTurn } from "./in_turn.ts";
-import { cloneClaims, ENDED, makeSession, runCallbacks } from "./renew.ts";
 import type { JwtRead } from "./live_sessions.ts";
 import { digestName, rowName } from "./name.ts";
 import { openAtOnce, type OpenToken, openToken } from "./open.ts";
@@ -26,6 +25,7 @@ import {
   warnOnce,
   wrapError,
 } from "./read.ts";
+import { cloneClaims, ENDED, makeSession, runCallbacks } from "./renew.ts";
 import { cookieEnd, lifetimesFor } from "./settings.ts";
 import { SessionStoreFailure } from "./shared_store.ts";
 

@@ -20,13 +20,13 @@ import {
   type TokenLife,
 } from "../config/lifetime.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
+import type { SessionHooks } from "../features/feature.ts";
 import { decode, encode, type Opened } from "../jwt/jwe.ts";
 import { longestToken } from "./cookie.ts";
 import { type LiveSessions, REQUEST_LIMIT_MS } from "./live_sessions.ts";
-import type { SessionHooks } from "./hooks.ts";
+import { isEphemeral, rowsForUse, type TokenUse } from "./name.ts";
 import { placeOf } from "./sealed_value.ts";
 import type { SharedStore } from "./shared_store.ts";
-import { isEphemeral, rowsForUse, type TokenUse } from "./name.ts";
 
 /** Bytes of tokens and claims that are remembered: those of some 6,000 users. */
 const CACHE_SIZE = 2 ** 22;

@@ -1,10 +1,9 @@
 /** Access tokens of providers, which are kept for `auth.getAccessToken()` and refreshed by it. */
+import type { ListedAccount, TokenAdapter } from "../../adapter/added_methods.ts";
 import { strategyOf } from "../../config/adapter_problem.ts";
 import { BOOLEAN } from "../../config/rules.ts";
-import type { Feature } from "../../instance/feature.ts";
-import type { ListedAccount, TokenAdapter } from "../../adapter/added_methods.ts";
-import type { SessionSignIn, SignInParams } from "../../session/hooks.ts";
 import type { JWT } from "../../types.ts";
+import type { Feature, SessionSignIn, SignInParams } from "../feature.ts";
 
 /** What is kept of a provider's token response. */
 export interface ProviderTokens {

@@ -8,11 +8,12 @@ import type { Adapter } from "@auth/core/adapters";
 import { AuthError, OAuthAccountNotLinked } from "@auth/core/errors";
 import { parseCookie } from "cookie";
 import type { Answer } from "../../core/answer.ts";
-import type { FinishLink, ProviderContext } from "../../core/context.ts";
+import type { ProviderContext } from "../../core/context.ts";
 import { errorAnswer, failureOf } from "../../core/failure.ts";
 import { allowedRedirect } from "../../core/flow.ts";
-import { errorChain } from "../../utils/error_chain.ts";
 import { readSignedIn } from "../../routes/session_change.ts";
+import { errorChain } from "../../utils/error_chain.ts";
+import type { FinishLink } from "../feature.ts";
 
 /** The user who started the link is not signed in any more. */
 class LinkSessionRequired extends AuthError {

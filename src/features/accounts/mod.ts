@@ -1,6 +1,6 @@
 /** The accounts that a user has linked. */
-import type { Feature } from "../../instance/feature.ts";
 import { later } from "../../utils/later.ts";
+import type { Feature } from "../feature.ts";
 
 const onLink = later(async () => (await import("./link.ts")).finishLink);
 

@@ -4,10 +4,8 @@ import { LRUCache } from "lru-cache";
 import { hash } from "node:crypto";
 import * as oauth from "oauth4webapi";
 import { isText } from "../../config/rules.ts";
-import type { Guarded } from "../../core/context.ts";
 import { FastifyAuthError, type FastifyAuthErrorCode } from "../../errors.ts";
 import { type PublicOrigin, requireOrigin } from "../../http/origin.ts";
-import type { Setup } from "../../instance/feature.ts";
 import { type Fetch, limitedFetch } from "../../provider/fetch.ts";
 import { type OpenIdClient, PUBLIC_KEY_ALGORITHMS, requestOptions } from "../../provider/openid_client.ts";
 import { DEFAULT_PROVIDER_TIMEOUT } from "../../provider/prepare.ts";
@@ -16,6 +14,7 @@ import type { SharedStore } from "../../session/shared_store.ts";
 import type { GuardedReply, GuardedRequest } from "../../types.ts";
 import { parseJsonObject } from "../../utils/decode.ts";
 import { errorChain } from "../../utils/error_chain.ts";
+import type { Guarded, Setup } from "../feature.ts";
 import type { AccessTokenClaims, ApiIssuer } from "./options.ts";
 
 /** For how long a token that was checked is not checked again, in milliseconds: a key may be withdrawn. */

@@ -1,6 +1,6 @@
 /** The options of guards that accept access tokens. */
 import { FILLED, isText, type Rule } from "../../config/rules.ts";
-import type { ListedGuard } from "../../instance/feature.ts";
+import type { ListedGuard } from "../feature.ts";
 import type { ApiAccessGuardOptions } from "./options.ts";
 
 /** RFC 6749 section 3.3. */

@@ -4,10 +4,10 @@ import { isObject, isText } from "../../config/rules.ts";
 import type { AuthInUse } from "../../core/context.ts";
 import { requireOrigin } from "../../http/origin.ts";
 import type { AuthInstance } from "../../instance/auth_instance.ts";
-import type { Feature } from "../../instance/feature.ts";
 import { pathsIn, rootOf } from "../../instance/mount.ts";
 import { PUBLIC_KEY_ALGORITHMS } from "../../provider/openid_client.ts";
 import { later } from "../../utils/later.ts";
+import type { Feature } from "../feature.ts";
 import { isScope } from "./guard_options.ts";
 import type { ApiAccessOptions, ApiIssuer } from "./options.ts";
 

@@ -7,12 +7,12 @@ import { type Answer, jsonAnswer } from "../../core/answer.ts";
 import type { RequestContext } from "../../core/context.ts";
 import { csrfRefusal } from "../../core/flow.ts";
 import { FastifyAuthError, invalidConfig } from "../../errors.ts";
-import type { Feature } from "../../instance/feature.ts";
-import { hasEndedElsewhere } from "../../session/hooks.ts";
+import { hasEndedElsewhere } from "../../session/ending.ts";
 import { HEADER_CLAIM, HEADER_TAG, nameOf, withName } from "../../session/name.ts";
 import { openToken } from "../../session/open.ts";
 import { SessionStoreFailure } from "../../session/shared_store.ts";
 import type { JWT } from "../../types.ts";
+import type { Feature } from "../feature.ts";
 
 /** The option of bearer tokens. */
 export interface BearerConfig {

@@ -1,7 +1,7 @@
 /** Confirming a sign-in by e-mail: at once in the browser that asked for the link, with a click in any other. */
 import { BOOLEAN } from "../../config/rules.ts";
 import type { ProviderContext } from "../../core/context.ts";
-import type { Feature } from "../../instance/feature.ts";
+import type { Feature } from "../feature.ts";
 
 /** The option of the page that confirms a sign-in by e-mail. */
 export interface EmailConfirmConfig {

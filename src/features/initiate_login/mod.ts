@@ -5,9 +5,9 @@ import { type AskedRequest, type ProviderContext, withoutCookies } from "../../c
 import { namedCallbackUrl } from "../../http/callback_url.ts";
 import { assertNotCrossSite } from "../../http/cross_site.ts";
 import { parseQuery, queryOf } from "../../http/request.ts";
-import type { Feature } from "../../instance/feature.ts";
 import { toLogText } from "../../provider/provider_error.ts";
 import { beginSignIn } from "../../routes/signin.ts";
+import type { Feature } from "../feature.ts";
 
 /** What the providers have for it, in their order; the application may have mistaken its type. */
 function allowances({ providers }: AuthConfig): unknown[] {

@@ -1,9 +1,9 @@
 /** Marks the sign-in method that a browser used last. */
 import { parseCookie } from "cookie";
-import { COOKIE_MAX_AGE } from "../../config/lifetime.ts";
 import { cookieSettings } from "../../config/cookies.ts";
+import { COOKIE_MAX_AGE } from "../../config/lifetime.ts";
 import type { RequestContext } from "../../core/context.ts";
-import type { Feature } from "../../instance/feature.ts";
+import type { Feature } from "../feature.ts";
 
 /** Its option. */
 export interface LastUsedPages {

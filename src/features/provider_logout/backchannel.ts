@@ -9,13 +9,13 @@ import { errors, type JWTPayload, jwtVerify } from "jose";
 import { liveRows } from "../../adapter/added_methods.ts";
 import { jsonAnswer } from "../../core/answer.ts";
 import type { Handler, ProviderContext, RequestContext } from "../../core/context.ts";
-import type { Setup } from "../../instance/feature.ts";
 import { type OpenIdClient, openIdClient, publishedKeys, secretKey } from "../../provider/openid_client.ts";
 import type { SigningKeys } from "../../provider/signing_keys.ts";
 import { endRows } from "../../session/ending.ts";
 import { digestName } from "../../session/name.ts";
 import type { SharedStore } from "../../session/shared_store.ts";
 import { isJsonObject } from "../../utils/decode.ts";
+import type { Setup } from "../feature.ts";
 import { type EndedAtProvider, hasKey, isFilled, keysToEnd, type ProviderIndex } from "./provider_session.ts";
 
 /** In seconds. */

@@ -1,11 +1,11 @@
 /** Sign-outs that end the session at the OpenID Provider, and providers that end sessions here. */
 import { strategyOf } from "../../config/adapter_problem.ts";
 import { isObject, optionsOf, required, type Rule } from "../../config/rules.ts";
-import type { Feature } from "../../instance/feature.ts";
 import { isOpenIdProvider } from "../../provider/summary.ts";
-import type { FastifyAuthConfig } from "../../types.ts";
 import { longestUse } from "../../session/settings.ts";
+import type { FastifyAuthConfig } from "../../types.ts";
 import { later } from "../../utils/later.ts";
+import type { Feature } from "../feature.ts";
 import {
   claimOfSignIn,
   PROVIDER_SESSION_CLAIM,

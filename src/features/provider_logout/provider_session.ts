@@ -5,11 +5,11 @@
 import { AccessDenied } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
 import { isText } from "../../config/rules.ts";
-import type { NamedSession, SessionSignIn } from "../../session/hooks.ts";
 import { namedBy, sessionIdOf, type SessionKey } from "../../session/known_session.ts";
 import { digestName } from "../../session/name.ts";
 import type { SharedStore } from "../../session/shared_store.ts";
 import { jwtPayload } from "../../utils/decode.ts";
+import type { NamedSession, SessionSignIn } from "../feature.ts";
 
 export interface ProviderSession {
   readonly provider: string;

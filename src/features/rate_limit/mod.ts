@@ -1,9 +1,9 @@
 /** Limits on attempts to sign in, counted by `@fastify/rate-limit`. */
 import { timeWarnings } from "../../config/mistakes.ts";
 import { isObject, optionsOf, required, type Rule, TEXT } from "../../config/rules.ts";
-import type { Feature } from "../../instance/feature.ts";
 import type { FastifyAuthConfig } from "../../types.ts";
 import { later } from "../../utils/later.ts";
+import type { Feature } from "../feature.ts";
 import type { RateLimits } from "./limits.ts";
 import type { RateLimit, RateLimitOptions, RateLimitSettings } from "./options.ts";
 

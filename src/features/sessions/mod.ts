@@ -5,13 +5,11 @@
 import { strategyOf } from "../../config/adapter_problem.ts";
 import { EPHEMERAL_MAX_AGE, lifetimesOf } from "../../config/lifetime.ts";
 import { BOOLEAN } from "../../config/rules.ts";
-import type { Hooks } from "../../core/context.ts";
-import type { Feature, Setup } from "../../instance/feature.ts";
-import type { NamedSession } from "../../session/hooks.ts";
 import type { KnownSession, SessionKey } from "../../session/known_session.ts";
 import { isEphemeral } from "../../session/name.ts";
 import { longestUse } from "../../session/settings.ts";
 import type { JWT } from "../../types.ts";
+import type { Feature, Hooks, NamedSession, Setup } from "../feature.ts";
 
 const CLAIM = "sessionRecord";
 

@@ -1,6 +1,6 @@
 /** The options of guards that require how and when users signed in. */
 import type { Rule } from "../../config/rules.ts";
-import type { ListedGuard } from "../../instance/feature.ts";
+import type { ListedGuard } from "../feature.ts";
 
 /** The option by which guards can require how and when users signed in. */
 export interface StepUpConfig {

@@ -1,8 +1,8 @@
 /** Step-up: guards that require how and when a user signed in. */
 import { strategyOf } from "../../config/adapter_problem.ts";
 import { BOOLEAN } from "../../config/rules.ts";
-import type { Feature } from "../../instance/feature.ts";
 import { later } from "../../utils/later.ts";
+import type { Feature } from "../feature.ts";
 import { ATTEMPT, claimsOfSignIn, SIGN_IN, signInClaims, toSignInCookie, withSignIn } from "./sign_in_record.ts";
 
 const onGuard = later(async () => (await import("./step_up.ts")).refusalOf);

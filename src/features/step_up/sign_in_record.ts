@@ -11,8 +11,8 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { CookieDefinition } from "../../config/cookies.ts";
 import { COOKIE_MAX_AGE } from "../../config/lifetime.ts";
 import type { SetCookie } from "../../http/set_cookie.ts";
-import type { RowSettings, SessionSignIn, SignInParams } from "../../session/hooks.ts";
 import { decodeBase64Url, jwtPayload, parseJsonObject } from "../../utils/decode.ts";
+import type { RowSettings, SessionSignIn, SignInParams } from "../feature.ts";
 
 export interface SignInRecord {
   readonly provider: string;

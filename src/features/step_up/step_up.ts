@@ -6,19 +6,19 @@ import type { FastifyReply } from "fastify";
 import { parseCookie } from "cookie";
 import type { JWT } from "@auth/core/jwt";
 import { signIn } from "../../actions/actions.ts";
-import { authInstance } from "../../instance/auth_instance.ts";
 import { cookieSettings } from "../../config/cookies.ts";
 import type { NoticeCode } from "../../config/notices.ts";
-import { removalOf, type SetCookie, toSetCookieLine } from "../../http/set_cookie.ts";
 import { FastifyAuthError } from "../../errors.ts";
-import { presentedToken, readClaims } from "../../instance/read_session.ts";
-import type { GuardedReply } from "../../types.ts";
-import { requireOrigin } from "../../http/origin.ts";
 import { toList } from "../../guard/guard_options.ts";
-import { ATTEMPT, CLAIM, signInClaims, type SignInRecord } from "./sign_in_record.ts";
-import { RequestReads } from "../../session/request_reads.ts";
 import { returnPath, signInAddress } from "../../guard/sign_in_redirect.ts";
-import type { Guarded, GuardRefusal } from "../../core/context.ts";
+import { requireOrigin } from "../../http/origin.ts";
+import { removalOf, type SetCookie, toSetCookieLine } from "../../http/set_cookie.ts";
+import { authInstance } from "../../instance/auth_instance.ts";
+import { presentedToken, readClaims } from "../../instance/read_session.ts";
+import { RequestReads } from "../../session/request_reads.ts";
+import type { GuardedReply } from "../../types.ts";
+import type { Guarded, GuardRefusal } from "../feature.ts";
+import { ATTEMPT, CLAIM, signInClaims, type SignInRecord } from "./sign_in_record.ts";
 
 interface StepUp {
   /** Seconds. */

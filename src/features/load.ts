@@ -1,0 +1,50 @@
+/** Loads the features that a configuration uses. */
+import { type Facts, mistakesIn, requireNone } from "../config/mistakes.ts";
+import type { Notice } from "../config/notices.ts";
+import { invalidConfig } from "../errors.ts";
+import type { Feature, Hooks, ListedFeature, Setup } from "./feature.ts";
+import type { FeatureOptions, FeatureSignOutOptions } from "./mod.ts";
+
+export interface UsedFeatures {
+  readonly features: readonly Feature[];
+  readonly hooks: readonly Hooks[];
+  readonly warnings: readonly Notice[];
+  readonly advice: readonly Notice[];
+}
+
+/** Loads the features that a configuration uses. Throws the first mistake in their options. */
+export async function loadFeatures(list: readonly ListedFeature[], setup: Setup): Promise<UsedFeatures> {
+  const { config } = setup;
+  const used = list.filter((each) => isUsed(each, setup));
+  const features = await Promise.all(used.flatMap(({ load }) => load?.() ?? []));
+  for (const { rules = {} } of features) {
+    for (const [name, rule] of Object.entries(rules)) {
+      const value: unknown = config[name as keyof FeatureOptions];
+      const problem = value === undefined ? undefined : rule(value, name);
+      if (problem !== undefined) throw invalidConfig(problem);
+    }
+  }
+  for (const { problems = [] } of features) requireNone(problems, setup);
+  return {
+    features,
+    hooks: features.map((feature) => feature.configure(setup)),
+    warnings: features.flatMap(({ warnings = [] }) => [...mistakesIn(warnings, setup)]),
+    advice: list.flatMap(({ advice = [] }) => [...mistakesIn(advice, setup)]),
+  };
+}
+
+export function lackingFeature(
+  list: readonly ListedFeature[],
+  options: FeatureSignOutOptions,
+  facts: Facts,
+): string | undefined {
+  for (const listed of list) {
+    const problem = !isUsed(listed, facts) && listed.lacking?.(options);
+    if (problem) return problem;
+  }
+}
+
+export function isUsed({ options = [], isUsed }: Pick<ListedFeature, "options" | "isUsed">, facts: Facts): boolean {
+  // `null` is a mistake, which its rules name.
+  return isUsed?.(facts) ?? options.some((name) => ![undefined, false].includes(facts.config[name] as never));
+}
