@@ -131,13 +131,8 @@ export function warnOnce(
   auth.once(what, () => log.warn({ code }, `Auth.js: ${message}`));
 }
 
-/** A read or an update under way, and the one in which a function of the application began it. */
-interface UnderWay {
-  context: ReadContext | undefined;
-  outer: UnderWay | undefined;
-}
-
-const storage = new AsyncLocalStorage<UnderWay>();
+/** The read or update that runs, and those in which functions of the application began it. */
+const storage = new AsyncLocalStorage<ReadContext[]>();
 
 /** Reads or updates a session. What runs meanwhile finds it with {@linkcode ownReadOf}. */
 export async function asOwn<Arguments extends unknown[], Result>(
@@ -145,23 +140,22 @@ export async function asOwn<Arguments extends unknown[], Result>(
   work: (...args: Arguments) => Promise<Result>,
   ...args: Arguments
 ): Promise<Result> {
-  const underWay: UnderWay = { context, outer: storage.getStore() };
+  const underWay = [context, ...storage.getStore() ?? []];
   try {
     return await storage.run(underWay, work, ...args);
   } finally {
     // What was begun may go on for longer, such as a timer, and Deno keeps this until it collects garbage.
-    underWay.context = underWay.outer = undefined;
+    underWay.length = 0;
   }
 }
 
 /** The read or update in which this runs, if another one would wait for it: it is the same, or of the same session. */
 export function ownReadOf(asked: Pick<ReadContext, "name" | "settings">): ReadContext | undefined {
-  for (let each = storage.getStore(); each !== undefined; each = each.outer) {
-    const { context } = each;
-    if (context === undefined || context === asked) return context;
-    const isOfSession = context.name !== "" && context.name === asked.name;
-    if (isOfSession && !context.isMade && context.settings.live === asked.settings.live) return context;
-  }
+  return storage.getStore()?.find((context) =>
+    context === asked ||
+    (context.name !== "" && context.name === asked.name && !context.isMade &&
+      context.settings.live === asked.settings.live)
+  );
 }
 
 /** What is known of a session in the middle of its read. */
