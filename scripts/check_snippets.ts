@@ -5,8 +5,10 @@
  * A fence marked `ts ignore` is left out. A snippet may use the names in `snippet_context.ts`.
  */
 import { readdir } from "node:fs/promises";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
+import { schemaOf } from "../src/cli/schema.ts";
 import { runDeno } from "./deno.ts";
 import { ENVIRONMENT, FILES, GLOBALS, REPLY } from "./snippet_context.ts";
 
@@ -49,8 +51,16 @@ function declaresMembers({ code }: Snippet): boolean {
   return /interface Fastify(?:Reply|Request)\b/.test(code);
 }
 
+/** Each snippet has a folder, with the files beside it. */
 function fileName({ page, line }: Snippet): string {
-  return `${page.replace(/\.md$/, "").replace(/^docs\//, "").replaceAll("/", "_")}_${line}.ts`;
+  return `${page.replace(/\.md$/, "").replace(/^docs\//, "").replaceAll("/", "_")}_${line}/snippet.ts`;
+}
+
+/** What the page has `schema` print into files beside the snippet. */
+function filesBeside({ code }: Snippet): Readonly<Record<string, string>> {
+  if (!code.includes(' from "./schema.ts"')) return {};
+  const dialect = code.includes(' from "drizzle-orm/libsql"') ? "sqlite" : "postgres";
+  return { "schema.ts": schemaOf("drizzle", dialect, []), "schema.sql": schemaOf("sql", dialect, []) };
 }
 
 /** A schema of PostgreSQL for the snippets alone, which is deleted at the end. */
@@ -93,6 +103,9 @@ async function main(): Promise<number> {
     const programs = [together];
     for (const snippet of snippets) {
       const file = await write(fileName(snippet), `${snippet.code}\nexport {};\n`);
+      for (const [name, text] of Object.entries(filesBeside(snippet))) {
+        await write(`${dirname(fileName(snippet))}/${name}`, text);
+      }
       declaresMembers(snippet) ? programs.push([globals, file]) : together.push(file);
     }
     for (const files of programs) {

@@ -87,9 +87,9 @@ declare module "fastify" {
 }
 `;
 
-/** Files of an application that snippets import, by their path from the directory of the snippets. */
+/** Files of an application that snippets import, by their path from the folder of all snippets. */
 export const FILES: Readonly<Record<string, string>> = {
-  "../src/app.ts": `
+  "src/app.ts": `
 import type { FastifyInstance } from "fastify";
 import type { FastifyAuthConfig } from "fastify-authjs";
 export declare const config: FastifyAuthConfig;
@@ -104,5 +104,6 @@ export const ENVIRONMENT: Readonly<Record<string, string>> = {
   AUTH_GITHUB_SECRET: "secret",
   AUTH_ACME_ID: "acme-client",
   AUTH_ACME_SECRET: "secret",
+  LIBSQL_URL: "file::memory:?cache=shared",
   NODE_ENV: "development",
 };
