@@ -41,6 +41,11 @@ export function oneOf(...words: readonly string[]): Rule {
   return written(wanted, (value) => words.includes(value as string), true);
 }
 
+/** The same for each of these settings. */
+export function each<Name extends string, Kind>(kind: Kind, ...names: readonly Name[]): Readonly<Record<Name, Kind>> {
+  return Object.fromEntries(names.map((name) => [name, kind])) as Record<Name, Kind>;
+}
+
 /** The longest delay of a timer, in milliseconds; with a longer one it fires at once. */
 const LONGEST_DELAY = 2 ** 31 - 1;
 

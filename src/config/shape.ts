@@ -13,6 +13,7 @@ import {
   ANY,
   BOOLEAN,
   COLOUR,
+  each,
   FILLED,
   FUNCTION,
   isNumber,
@@ -38,10 +39,6 @@ type ShapeOf<T> = { readonly [Name in keyof Required<T>]: Rule | ShapeOf<NonNull
 type Described =
   & Omit<FastifyAuthConfig, keyof FeatureOptions | "pages">
   & { pages: Omit<FastifyAuthPages, keyof FeaturePages> };
-
-function each<Name extends string, Kind>(kind: Kind, ...names: readonly Name[]): Readonly<Record<Name, Kind>> {
-  return Object.fromEntries(names.map((name) => [name, kind])) as Record<Name, Kind>;
-}
 
 /** A date can be this many seconds after 1970, which no lifetime needs. */
 const LONGEST = 1e11;

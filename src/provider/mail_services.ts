@@ -20,14 +20,11 @@ export const AUTOMATIC = { "Auto-Submitted": "auto-generated" } as const;
 
 /** The services by the id of core's factory. */
 export const MAIL_SERVICES: Readonly<Record<string, MailService>> = {
-  forwardemail: overHttp(
-    () => import("@auth/core/providers/forwardemail"),
-    (message, { to, from, apiKey }) => ({
-      url: "https://api.forwardemail.net/v1/emails",
-      headers: { authorization: basic(`${apiKey}:`) },
-      body: { from, to, headers: AUTOMATIC, ...message },
-    }),
-  ),
+  forwardemail: overHttp(() => import("@auth/core/providers/forwardemail"), (message, { to, from, apiKey }) => ({
+    url: "https://api.forwardemail.net/v1/emails",
+    headers: { authorization: basic(`${apiKey}:`) },
+    body: { from, to, headers: AUTOMATIC, ...message },
+  })),
   mailgun: overHttp(
     () => import("@auth/core/providers/mailgun"),
     (message, { to, from = "", apiKey, name, region }) => {

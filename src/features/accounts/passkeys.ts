@@ -74,12 +74,10 @@ export async function removePasskey(
     // An adapter that does not list accounts knows of passkeys alone.
     list: async (user, adapter) =>
       (adapter as Partial<AccountListAdapter>).listAccountsByUserId === undefined
-        ? (await passkeysOf(user, adapter, auth, "removePasskey()")).map(
-          ({ provider, row }): ListedAccount => {
-            const { providerAccountId } = row;
-            return { provider, providerAccountId, type: "webauthn", userId: user.id };
-          },
-        )
+        ? (await passkeysOf(user, adapter, auth, "removePasskey()")).map(({ provider, row }): ListedAccount => {
+          const { providerAccountId } = row;
+          return { provider, providerAccountId, type: "webauthn", userId: user.id };
+        })
         : await rowsOf(user, auth, "removePasskey()"),
   });
 }

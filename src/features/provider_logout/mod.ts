@@ -26,30 +26,30 @@ const RULE: Rule = (value, name) => {
 export const providerLogout: Feature = {
   rules: { providerLogout: RULE },
   problems: [
-    ["FST_AUTHJS_CONFIG_INVALID", ({ config }) => {
-      const { signOut, backchannel } = settingsOf(config);
-      return !signOut && !backchannel &&
-        "`providerLogout` does nothing with `signOut: false` and without `backchannel: true`: remove it.";
-    }],
-    ["FST_AUTHJS_CONFIG_INVALID", ({ providers }) =>
-      !providers.some(isOpenIdProvider) &&
-      '`providerLogout` needs a provider of OpenID Connect (`type: "oidc"`) with an `issuer`: add one, or remove ' +
-        "the option."],
     [
       "FST_AUTHJS_CONFIG_INVALID",
+      ({ config }) => {
+        const { signOut, backchannel } = settingsOf(config);
+        return !signOut && !backchannel &&
+          "`providerLogout` does nothing with `signOut: false` and without `backchannel: true`: remove it.";
+      },
+      ({ providers }) =>
+        !providers.some(isOpenIdProvider) &&
+        '`providerLogout` needs a provider of OpenID Connect (`type: "oidc"`) with an `issuer`: add one, or remove ' +
+          "the option.",
       ({ core, config }) =>
         settingsOf(config).backchannel && strategyOf(core) === "jwt" && !(config.store && config.revocable) &&
-        "`providerLogout.backchannel` needs a `store` and `revocable: true`, since a session in a JWT is valid " +
-          'until it expires: set redisStore() of "fastify-authjs/redis", or memoryStore() for one process, or keep ' +
-          "sessions in a database.",
+        "`providerLogout.backchannel` needs a `store` and `revocable: true`, since a session in a JWT is valid until " +
+          'it expires: set redisStore() of "fastify-authjs/redis", or memoryStore() for one process, or keep sessions ' +
+          "in a database.",
     ],
     [
       "FST_AUTHJS_ADAPTER_INVALID",
       ({ core, config }) =>
         settingsOf(config).backchannel && strategyOf(core) === "database" &&
         !("listSessionsByUserId" in core.adapter!) &&
-        "`providerLogout.backchannel` needs the adapter's listSessionsByUserId(), without which the sessions of a " +
-          "user are not found. Add it with `withSessionList(adapter, (userId) => …)`.",
+        "`providerLogout.backchannel` needs the adapter's listSessionsByUserId(), without which the sessions of a user " +
+          "are not found. Add it with `withSessionList(adapter, (userId) => …)`.",
     ],
   ],
   routes: [

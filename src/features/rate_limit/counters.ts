@@ -5,7 +5,7 @@ import type { Log, NoticeCode } from "../../config/notices.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { withDeadline } from "../../utils/time.ts";
 import { sendCommand } from "../../utils/stores.ts";
-import type { LimitName, RateLimitSettings } from "./options.ts";
+import { type LimitName, LIMITS, type RateLimitSettings } from "./options.ts";
 
 /** The plugin, as far as it is used. */
 type RateLimitPlugin = FastifyPluginCallback<Record<string, unknown>> & {
@@ -85,13 +85,9 @@ export async function openCounters(
     // What it reads of a request. That of the client may have a `groupId`, of the application's own limits.
     return (key, options) => count({ key, routeOptions: {} }, options);
   };
-  return {
-    address: await open("address"),
-    accountFromAddress: await open("accountFromAddress"),
-    account: await open("account"),
-    mail: await open("mail"),
-    token: await open("token"),
-  };
+  const counters: Partial<Record<LimitName, Counter>> = {};
+  for (const name of LIMITS) counters[name] = await open(name);
+  return counters as Record<LimitName, Counter>;
 }
 
 /** How long Redis may take for an answer, in milliseconds. */

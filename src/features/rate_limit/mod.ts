@@ -1,11 +1,11 @@
 /** Limits on attempts to sign in, counted by `@fastify/rate-limit`. */
 import { timeWarnings } from "../../config/mistakes.ts";
-import { isObject, optionsOf, required, type Rule, TEXT } from "../../config/rules.ts";
+import { each, isObject, optionsOf, required, type Rule, TEXT } from "../../config/rules.ts";
 import type { FastifyAuthConfig } from "../../types.ts";
 import { later } from "../../utils/later.ts";
 import type { Feature } from "../feature.ts";
 import type { RateLimits } from "./limits.ts";
-import type { RateLimit, RateLimitOptions, RateLimitSettings } from "./options.ts";
+import { LIMITS, type RateLimit, type RateLimitOptions, type RateLimitSettings } from "./options.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -38,13 +38,8 @@ const LIMIT: Rule = (limit, name) => {
 const FUNCTION = required("a function", (value) => typeof value === "function");
 
 const RULES: Readonly<Record<keyof RateLimitOptions, Rule>> = {
-  address: LIMIT,
-  accountFromAddress: LIMIT,
-  account: LIMIT,
-  mail: LIMIT,
-  token: LIMIT,
-  concurrentPerAccount: positive(),
-  concurrentPerAddress: positive(),
+  ...each(LIMIT, ...LIMITS),
+  ...each(positive(), "concurrentPerAccount", "concurrentPerAddress"),
   accountName: FUNCTION,
   redis: required(
     "a client of `ioredis`, or a connected one of `redis`",
@@ -78,14 +73,12 @@ export const rateLimit: Feature = {
   rules: { rateLimit: rule },
   warnings: [
     ["FST_AUTHJS_WARN_OPTION", ({ config }) => {
-      const { address, accountFromAddress, account, mail, token } = optionsIn(config);
-      const limits = Object.entries({ address, accountFromAddress, account, mail, token });
+      const options = optionsIn(config);
       // Less than a second between attempts limits none.
-      return timeWarnings(limits.map(([name, limit]) => [
-        `rateLimit.${name}.timeWindow`,
-        limit ? limit.timeWindow : undefined,
-        1000,
-      ]));
+      return timeWarnings(LIMITS.map((name) => {
+        const limit = options[name];
+        return [`rateLimit.${name}.timeWindow`, limit ? limit.timeWindow : undefined, 1000];
+      }));
     }],
     ["FST_AUTHJS_WARN_RATE_LIMIT", ({ config, core }) => {
       if (optionsIn(config).accountName !== undefined) return [];

@@ -82,7 +82,8 @@ export interface RateLimit {
 }
 
 /** The limits, each with counters of its own. */
-export type LimitName = "address" | "accountFromAddress" | "account" | "mail" | "token";
+export const LIMITS = ["address", "accountFromAddress", "account", "mail", "token"] as const;
+export type LimitName = typeof LIMITS[number];
 
 /** The options with their defaults. */
 export type RateLimitSettings =

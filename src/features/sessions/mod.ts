@@ -45,14 +45,17 @@ interface Epoch {
 export const sessions: Feature = {
   rules: { revocable: BOOLEAN },
   problems: [
-    ["FST_AUTHJS_CONFIG_INVALID", ({ core }) =>
-      strategyOf(core) === "database" &&
-      "`revocable` is for sessions in a JWT: remove it, and use withSessionList() for the adapter, or set " +
-        '`session: { strategy: "jwt" }`.'],
-    ["FST_AUTHJS_CONFIG_INVALID", ({ config: { store } }) =>
-      !store &&
-      '`revocable` needs a `store`, which knows the sessions: set redisStore() of "fastify-authjs/redis", or ' +
-        "memoryStore() for one process."],
+    [
+      "FST_AUTHJS_CONFIG_INVALID",
+      ({ core }) =>
+        strategyOf(core) === "database" &&
+        "`revocable` is for sessions in a JWT: remove it, and use withSessionList() for the adapter, or set " +
+          '`session: { strategy: "jwt" }`.',
+      ({ config: { store } }) =>
+        !store &&
+        '`revocable` needs a `store`, which knows the sessions: set redisStore() of "fastify-authjs/redis", or ' +
+          "memoryStore() for one process.",
+    ],
   ],
   configure: keepRecords,
 };
