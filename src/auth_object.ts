@@ -30,7 +30,6 @@ export interface AuthObject<OwnSession = Session & { user: User }> extends Featu
   readonly getSession: (request: SessionRequest) => Promise<OwnSession | null>;
   /**
    * Makes a hook that lets only signed-in users pass: see `requireSession()` of the package.
-   * @param options Which signed-in users may pass.
    * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if an option is invalid.
    */
   readonly requireSession: (options?: RequireSessionOptions<OwnSession>) => SessionGuard;
@@ -44,8 +43,6 @@ export interface AuthObject<OwnSession = Session & { user: User }> extends Featu
    * @param request The request of the route. A page of another origin must not have sent it.
    * @param reply The reply, which gets the new session cookie. It is not sent.
    * @param data What the callback gets, as JSON delivers it: dates are texts, and functions are gone.
-   * @param options Whether links of other programs may do this, too.
-   * @returns The updated session.
    * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) if there is no session, or the `jwt` callback
    * returned `null`; `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_SESSION_TOO_LARGE` (413); `FST_AUTHJS_CONFIG_INVALID`
    * (500) for data that JSON cannot hold; `FST_AUTHJS_UNAVAILABLE` (503) if the adapter failed;
@@ -73,11 +70,7 @@ export interface AuthObject<OwnSession = Session & { user: User }> extends Featu
 export interface SignInAction {
   /**
    * Signs in, and leaves the reply to the route: it gets only the cookies.
-   * @param request The request of the route.
-   * @param reply The reply.
    * @param provider The id of the provider; without one the user goes to the sign-in page.
-   * @param options What the user entered, and where to go afterwards.
-   * @returns Where the user goes, and whether the user is signed in now.
    * @throws {AuthActionError} If the sign-in is refused or fails, such as with a wrong password (401).
    * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403), `FST_AUTHJS_NOT_FOUND` (404) if there is no such
    * provider, `FST_AUTHJS_TOO_MANY_REQUESTS` (429) above a `rateLimit`, `FST_AUTHJS_UNAVAILABLE` (503),
@@ -97,10 +90,6 @@ export interface SignInAction {
 export interface SignOutAction {
   /**
    * Signs out, and leaves the reply to the route: it gets only the cookies.
-   * @param request The request of the route.
-   * @param reply The reply.
-   * @param options Where to go afterwards.
-   * @returns Where the user goes.
    * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_UNAVAILABLE` (503) if the adapter failed,
    * with the session cookie removed.
    */

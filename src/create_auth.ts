@@ -26,7 +26,6 @@ const updateSession = later(async () => (await import("./actions/actions.ts")).u
  * application does with Auth.js. The type of the session is inferred from what `callbacks.session` returns. With a
  * {@linkcode ConfigForRequest} in place of the configuration it is a {@linkcode TenantAuthObject}.
  * @param config The configuration, or the function; it is copied, never written to.
- * @returns The object.
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if the argument is neither. The configuration is checked when
  * the plugin is registered.
  *

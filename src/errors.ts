@@ -77,12 +77,7 @@ export class FastifyAuthError extends Error {
   /** Whether the client may see the message, as in `http-errors`: `true` on every error of a request. */
   declare readonly expose?: boolean;
 
-  /**
-   * Makes an error.
-   * @param code The stable code.
-   * @param message What is wrong and what to change.
-   * @param options The underlying error as `cause`, and the `statusCode` if it is not that of the code.
-   */
+  /** Makes an error; with the underlying one as `cause`, and a `statusCode` if it is not that of the code. */
   constructor(code: FastifyAuthErrorCode, message: string, options: ErrorOptions & { statusCode?: number } = {}) {
     super(message, "cause" in options ? { cause: options.cause } : {});
     this.code = code;
@@ -158,12 +153,7 @@ export class AuthActionError extends FastifyAuthError {
   /** Headers that Fastify adds to the reply: `retry-after` if the error named one. */
   readonly headers?: Readonly<Record<string, string>>;
 
-  /**
-   * Makes an error.
-   * @param message What failed.
-   * @param failure What is known of it.
-   * @param options The underlying error as `cause`.
-   */
+  /** Makes an error. */
   constructor(message: string, failure: ActionFailure, options: ErrorOptions = {}) {
     super("FST_AUTHJS_ACTION_FAILED", message, { ...options, statusCode: failure.statusCode });
     this.type = failure.type;

@@ -19,7 +19,6 @@ export function getSession(req: SessionRequest, choose: ConfigForRequest): GetSe
  * result is `null`.
  * @param req The Fastify request, in any hook or handler.
  * @param config The same object that was given to `FastifyAuth`.
- * @returns The session, or `null`.
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if the arguments are not a request and a configuration;
  * nothing else.
  *

@@ -47,7 +47,6 @@ export interface FastifyAuthPluginOptions {
 
 /**
  * Makes the plugin for configurations that a function chooses for each request, such as those of tenants.
- * @param choose The function: see {@linkcode ConfigForRequest}.
  * @returns A plugin for `register`, with the mount path as its `prefix`.
  */
 export function FastifyAuth(choose: ConfigForRequest): FastifyPluginAsync<FastifyAuthPluginOptions>;

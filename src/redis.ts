@@ -60,8 +60,6 @@ const FIELD = /^(sessions:[^]*)#([^#]*)$/;
  * What Redis loses, sessions that were ended too, is valid again: for `revocable` let it persist its data, and evict no
  * keys.
  * @param client A client of `ioredis`, or a connected one of `redis`. The application closes it.
- * @param options The prefix of the keys.
- * @returns The value for `store`.
  */
 export function redisStore(client: IoRedisClient | NodeRedisClient, options: RedisStoreOptions = {}): Store {
   const { prefix = "fastify-authjs:" } = options;

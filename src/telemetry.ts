@@ -18,20 +18,4 @@
  * ```
  * @module
  */
-export type {
-  AccessRefusedEvent,
-  AdapterCallOperation,
-  AuthActionOperation,
-  AuthEvent,
-  AuthEvents,
-  LinkEvent,
-  Operation,
-  ProviderEndpoint,
-  ProviderRequestOperation,
-  RevokeEvent,
-  SessionReadEvent,
-  SignInEvent,
-  SignInFailureEvent,
-  SignOutEvent,
-  UnlinkEvent,
-} from "./types.ts";
+export type * from "./types/telemetry.ts";

@@ -6,10 +6,8 @@ import { withDeadline } from "../utils/time.ts";
 import { AdapterFailure, failureKind, isMissingRow } from "./failure.ts";
 import { type AdapterCall, readResult } from "./results.ts";
 
-/** How long a call may take by default, in milliseconds. */
 export const DEFAULT_ADAPTER_TIMEOUT = 10_000;
 
-/** Every method of the adapter interface, and those of this package. */
 const ADAPTER_METHODS = [
   ...["createUser", "getUser", "getUserByAccount", "getUserByEmail", "updateUser", "deleteUser"],
   ...["getAccount", "linkAccount", "unlinkAccount", "listAccountsByUserId", "updateAccount"],

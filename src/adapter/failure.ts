@@ -54,7 +54,6 @@ const NO_TABLE = [
   /(?:relation|table|column|collection)\b.* (?:does not|doesn't) exist/i,
 ];
 
-/** The error for the client; the details are in the log only. */
 export function unavailableError(failure: unknown): FastifyAuthError {
   // Core wraps what it caught.
   const found = [...errorChain(failure)].find((error) => error instanceof AdapterFailure);

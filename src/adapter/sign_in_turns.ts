@@ -128,7 +128,6 @@ export function signInMemory(): Pick<Store, "get" | "set" | "lock" | "unlock"> {
 
 export type AccountId = Pick<AdapterAccount, "provider" | "providerAccountId">;
 
-/** How long a record is kept, in milliseconds. */
 const RECORD_LIFE_MS = 60 * 60_000;
 
 /**

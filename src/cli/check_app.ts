@@ -118,7 +118,6 @@ async function checkDiscovery({ id, type, factoryId, server }: ProviderSummary, 
   }
 }
 
-/** The keys that ID tokens are verified with. */
 async function checkKeys(id: string, document: unknown, visit: Visit): Promise<Finding[]> {
   const { jwks_uri: url } = Object(document) as { jwks_uri?: unknown };
   if (typeof url !== "string") return [];

@@ -6,7 +6,6 @@ import { error, type Finding, isLoopback, NO_PROVIDER, ok, reasonOf, warning } f
 import { explainNoList } from "./unreached.ts";
 import { newVisitor, type Reply } from "./visitor.ts";
 
-/** A provider in the list that the deployment serves. */
 interface ServedProvider {
   readonly id: string;
   readonly type: string;
@@ -43,7 +42,6 @@ async function deploymentAt({ origin, username, password, pathname }: URL, offli
   const base = `${origin}${pathname.replace(/\/+$/, "") || "/auth"}`;
   const user = username || password ? `${decodeURIComponent(username)}:${decodeURIComponent(password)}` : "";
   const authorization = user && `Basic ${Buffer.from(user).toString("base64")}`;
-  /** A visitor without cookies. */
   const another = () => newVisitor(timeout, authorization);
   const visit = another();
   let providers: ServedProvider[] | undefined;
@@ -108,7 +106,6 @@ function publicAddress(origin: string, base: string): string {
   return base === `${origin}/auth` ? origin : base;
 }
 
-/** Why URLs of the deployment lead elsewhere, and what to change. */
 function explainOrigin(made: string, origin: string, base: string): string {
   const theirs = URL.canParse(made) ? new URL(made) : undefined;
   const what = `The application makes callback URLs such as ${made}, and users see it at ${base}: `;

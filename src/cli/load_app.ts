@@ -16,7 +16,6 @@ import type { FastifyInstance } from "fastify";
 const HOW_TO_EXPORT = "Export the application, or a function that makes it, as in `export default app` or " +
   "`export default async () => app`; a module that makes it when it is loaded needs no export.";
 
-/** A module that cannot be checked. */
 export class NoApp extends Error {}
 
 /** Loads a module by its path, and makes its applications ready, within a time in milliseconds. */
@@ -67,7 +66,6 @@ export async function loadApp(file: string, timeout: number) {
 /** Bun 1.3 forgets a channel, with its subscribers, that nothing refers to. */
 const ANNOUNCEMENTS = channel("fastify.initialization");
 
-/** Watches for applications, and keeps them from listening. */
 function watchApps() {
   const apps: FastifyInstance[] = [];
   let error: Error | undefined;
@@ -172,7 +170,6 @@ function holdProcess() {
   };
 }
 
-/** @returns What undoes it. */
 function replace(owner: object, name: string, stand: unknown): () => void {
   const original = Reflect.get(owner, name);
   Reflect.set(owner, name, stand);

@@ -5,12 +5,9 @@ import process from "node:process";
 import { parseArgs, type ParseArgsOptionsConfig, parseEnv } from "node:util";
 import { toText } from "./findings.ts";
 
-/** What a command gives. */
 export interface Outcome {
   readonly code: number;
-  /** For the standard output. */
   readonly output: string;
-  /** For the standard error. */
   readonly complaint: string;
 }
 
@@ -45,7 +42,6 @@ Options of schema:
 
 Exit codes: 0 nothing is wrong, 1 something is, 2 the command could not be run.`;
 
-/** A command that was not written as {@linkcode USAGE} says. */
 class UsageError extends Error {}
 
 const COMMANDS = { doctor, secret, init, schema };

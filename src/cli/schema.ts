@@ -15,17 +15,14 @@ type Column = `${Kind}${"" | "!" | "^" | "#" | "!^"}`;
 
 interface Table {
   readonly name: string;
-  /** What drizzle calls it. */
   readonly plural: string;
   readonly columns: Readonly<Record<string, Column>>;
   /** The type of provider that needs it. */
   readonly when?: "webauthn" | "credentials";
   readonly primary?: readonly string[];
-  /** The column of each index. */
   readonly indices?: Readonly<Record<string, string>>;
 }
 
-/** Columns of one kind. */
 function all(column: Column, ...names: readonly string[]): Record<string, Column> {
   return Object.fromEntries(names.map((name) => [name, column]));
 }
@@ -93,7 +90,6 @@ function columnsOf({ columns }: Table) {
   });
 }
 
-/** The schema in one of the formats. */
 export function schemaOf(format: typeof FORMATS[number], dialect: Dialect, extras: readonly string[]): string {
   return { drizzle, prisma, sql }[format](dialect, extras);
 }

@@ -5,7 +5,6 @@ export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly cookies: readonly SetCookie[];
-  /** The body, if it is JSON. */
   readonly json: unknown;
 }
 

@@ -20,10 +20,7 @@ export class AuthClientError extends Error {
   /** What went wrong. */
   readonly failure: AuthFailure;
 
-  /**
-   * Makes an error.
-   * @param failure What went wrong.
-   */
+  /** Makes an error. */
   constructor(failure: AuthFailure) {
     super(failure.message ?? failure.error);
     this.failure = failure;
@@ -60,7 +57,6 @@ const leadsOn: IsOurs = (body) => typeof (body as { url?: unknown } | null)?.url
 
 /**
  * Makes a client.
- * @param options Where the plugin is.
  * @returns The client. Nothing is requested before it is used.
  *
  * @example

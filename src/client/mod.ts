@@ -23,17 +23,4 @@
  * @module
  */
 export { AuthClientError, createAuthClient } from "./client.ts";
-export type {
-  AuthClient,
-  AuthClientOptions,
-  AuthErrorType,
-  AuthFailure,
-  AuthProvider,
-  AuthRedirect,
-  AuthResult,
-  PasskeyOptions,
-  SessionResult,
-  SignalPasskeysOptions,
-  SignInOptions,
-  SignOutOptions,
-} from "./types.ts";
+export type * from "./types.ts";

@@ -178,13 +178,11 @@ export interface AuthClient<S = Session> {
   /**
    * Signs in.
    * @param provider The id of the provider, such as `"github"`, `"credentials"` or `"passkey"`.
-   * @param options What the user typed, and where to go afterwards.
    * @returns Where it leads, or what went wrong. Never rejects.
    */
   signIn(provider: string, options?: SignInOptions): Promise<AuthResult>;
   /**
    * Signs out.
-   * @param options Where to go afterwards.
    * @returns Where it leads, or what went wrong. Never rejects.
    */
   signOut(options?: SignOutOptions): Promise<AuthResult>;
@@ -208,14 +206,12 @@ export interface AuthClient<S = Session> {
   getProviders(): Promise<Readonly<Record<string, AuthProvider>>>;
   /**
    * Makes a passkey for the signed-in user, or for a new user if the provider allows that.
-   * @param options The provider.
    * @returns Where it leads, or what went wrong. Never rejects.
    */
   registerPasskey(options?: PasskeyOptions): Promise<AuthResult>;
   /**
    * Tells the browser which passkeys the signed-in user has, so that it no longer offers others of this user. Call it
    * after a passkey was removed. Browsers that cannot be told are passed over.
-   * @param options Which passkey was removed.
    */
   signalPasskeys(options?: SignalPasskeysOptions): Promise<void>;
   /**

@@ -20,7 +20,6 @@ import { requireSettingTypes } from "./shape.ts";
 
 type Boot = Pick<Facts, "env" | "notices" | "production" | "signingKeys"> & { readonly languages: Languages };
 
-/** What core understands, and gets as the application wrote it. */
 const OF_CORE: readonly (keyof AuthConfig & keyof FastifyAuthConfig)[] = [
   "cookies",
   "debug",

@@ -22,7 +22,6 @@ function readVariable(name: string): string | undefined {
   return value;
 }
 
-/** The environment; each variable is read on access. */
 export const environment: Environment = new Proxy({}, {
   get: (_target, name) => typeof name === "string" ? readVariable(name) : undefined,
 });

@@ -7,7 +7,6 @@ import type { AuthConfig } from "@auth/core";
 
 const DAY = 24 * 60 * 60;
 
-/** Core's defaults, in seconds. */
 const MAX_AGE = 30 * DAY;
 const UPDATE_AGE = DAY;
 
@@ -26,7 +25,6 @@ const CLOCK_TOLERANCE = 15_000;
 export interface Lifetimes {
   /** The life of a database session and of a cookie: `session.maxAge`, or the cookie's own if that is less. */
   readonly maxAge: number;
-  /** The life of a token: `jwt.maxAge`. */
   readonly tokenMaxAge: number;
   /** The age from which on a session is renewed: `session.updateAge`, while at least 95 % are left. */
   readonly updateAge: number;

@@ -21,7 +21,6 @@ export interface Facts {
   readonly env: Environment;
   readonly production: boolean;
   readonly providers: readonly ProviderSummary[];
-  /** The ids of those that may be reached without TLS in production. */
   readonly insecure: readonly string[];
   /** The configured origin, and what sets it. */
   readonly origin: PublicOrigin | undefined;
@@ -29,17 +28,13 @@ export interface Facts {
   readonly redirectProxyOrigins: AllowedOrigins;
   /** The keys that OpenID Providers publish, loaded with the first token that is verified. */
   readonly signingKeys: () => Promise<SigningKeys>;
-  /** Takes the warnings that come up after boot. */
   readonly notices: Notices;
 }
 
-/** A condition with the messages that it has. */
 export type Messages = (facts: Facts) => string | readonly string[] | false | undefined;
 
-/** The mistakes of a code. */
 export type Mistake<Code> = readonly [code: Code, ...mistakes: Messages[]];
 
-/** Throws the first of the problems that there is. */
 export function requireNone(problems: readonly Mistake<FastifyAuthErrorCode>[], facts: Facts): void {
   for (const { code, message } of mistakesIn(problems, facts)) throw new FastifyAuthError(code, message);
 }

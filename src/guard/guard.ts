@@ -57,8 +57,6 @@ interface Visit {
  * Makes a hook that lets only signed-in users pass, by the configuration that a function chooses for each request. If
  * there is none the answer is a 404, if the function failed a 503, if the configuration cannot be used a 500.
  * @param choose The same function that was given to `FastifyAuth`.
- * @param options Which signed-in users may pass.
- * @returns The hook.
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if an option is invalid.
  */
 export function requireSession(choose: ConfigForRequest, options?: RequireSessionOptions): SessionGuard;
@@ -76,8 +74,6 @@ export function requireSession(choose: ConfigForRequest, options?: RequireSessio
  * page of `pages.signIn`. For unknown paths below a prefix Fastify runs the hooks of the root, unless that scope calls
  * `setNotFoundHandler()`.
  * @param config The same object that was given to `FastifyAuth`.
- * @param options Which signed-in users may pass.
- * @returns The hook.
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if an argument is invalid.
  *
  * @example

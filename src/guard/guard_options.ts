@@ -18,8 +18,6 @@ export interface RequireSessionOptions<OwnSession = Session> extends FeatureGuar
   /**
    * Decides about one request, which passes if the result is truthy. If it throws, the request is refused and the error
    * logged. In an `onRequest` hook the body is not parsed yet.
-   * @param session The session, with a user.
-   * @param request The request.
    * @default any user may pass
    */
   authorize?: (session: OwnSession, request: FastifyRequest) => unknown;

@@ -4,27 +4,21 @@ import { logoSprite } from "./logo_sprite.ts";
 import { PAGE_SCRIPT } from "./page_script.ts";
 import { STYLE } from "./style.css.ts";
 
-/** What pages load. */
 type AssetName = "style.css" | "logos.svg" | "page.js" | "passkey.js";
 
-/** Where pages find the assets. */
 export interface AssetAddresses {
   /** A path with a content hash; `undefined` for what this configuration does not need. */
   readonly address: (name: AssetName) => string | undefined;
-  /** Whether `logos.svg` has this logo. */
   readonly hasLogo: (brand: string) => boolean;
 }
 
-/** The assets of one configuration. */
 export type Assets = Awaited<ReturnType<typeof loadAssets>>;
 
-/** What decides which assets there are. */
 export interface AssetOptions {
   /** CSS that comes after the stylesheet of the pages: the theme of the application. */
   readonly theme: string;
   /** The logos that are shown, by provider id. */
   readonly logos: readonly string[];
-  /** Whether there is a passkey button. */
   readonly passkeys: boolean;
 }
 

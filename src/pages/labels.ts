@@ -39,7 +39,6 @@ export function fieldLabel({ name, label, attributes }: FieldView, texts: Texts)
   return name;
 }
 
-/** Whether a field says who signs in. */
 export function isIdentifier({ name, attributes }: FieldView): boolean {
   return attributes.type !== "hidden" && (isAddress({ name, attributes }) || name === "username");
 }

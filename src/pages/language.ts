@@ -7,17 +7,13 @@ import { en } from "./texts/en.ts";
 import { PACKED_LANGUAGES } from "./texts/languages.ts";
 import type { Texts } from "./texts/texts.ts";
 
-/** A language, and the texts in it. */
 export interface Language extends ChosenLanguage {
-  /** The direction of its script. */
   readonly direction: "ltr" | "rtl";
   readonly texts: Texts;
 }
 
-/** What the application says about languages. */
 export type LanguageOptions = Pick<FastifyAuthPages, "language" | "languageMenu" | "texts">;
 
-/** The languages of one configuration. */
 export class Languages {
   readonly #options: LanguageOptions;
   /** The texts of the application, by canonical language tag. */
@@ -55,14 +51,12 @@ export class Languages {
     }
   }
 
-  /** What is wrong with the language of the configuration, if something is. */
   async problem(): Promise<FastifyAuthError | undefined> {
     const { language } = this.#options;
     if (typeof language !== "string") return undefined;
     return (await this.#choice()).match(language) === undefined ? this.#unknown(language) : undefined;
   }
 
-  /** The language for a request: see {@linkcode LanguageChoice}. */
   async choose(request: LanguageRequest): Promise<Language> {
     const choice = await (await this.#choice()).choose(request);
     return { ...await this.#language(choice.tag), ...choice };

@@ -11,7 +11,6 @@ export const LANGUAGE_COOKIE = "authjs.ui-locales";
 /** Values of `Accept-Language` in use. */
 const MOST_ACCEPTED = 200;
 
-/** What was chosen. */
 export interface ChosenLanguage {
   /** A language tag (BCP 47) for the `lang` attribute, such as `"en"` or `"pt-BR"`. */
   readonly tag: string;
@@ -19,7 +18,6 @@ export interface ChosenLanguage {
   readonly asked?: "lang" | "ui_locales";
 }
 
-/** A language of the menu. */
 export interface LanguageName {
   readonly tag: string;
   /** What it calls itself. */

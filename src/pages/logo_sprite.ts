@@ -2,11 +2,9 @@
 import { unpack } from "../utils/unpack.ts";
 import { contrast, luminanceOf } from "./colour.ts";
 
-/** The logos, and their colours. */
 export interface LogoSprite {
   /** An SVG document with a `symbol` for each logo, by its id. */
   readonly svg: string;
-  /** Rules that give each logo its colour. */
   readonly css: string;
   /** The ids that there is a logo of. */
   readonly ids: ReadonlySet<string>;

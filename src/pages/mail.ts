@@ -5,17 +5,13 @@ import type { Language } from "./language.ts";
 import { fragment } from "./parts.ts";
 import { fill } from "./texts/texts.ts";
 
-/** What the mail says. */
 export interface SignInMail {
-  /** The sign-in link. */
   readonly url: string;
   /** Six digits. */
   readonly code: string;
   /** How long they work. */
   readonly codeSeconds: number;
-  /** When the link ends. */
   readonly expires: Date;
-  /** The name of the site. */
   readonly site: string;
   readonly language: Pick<Language, "tag" | "direction" | "texts">;
   /** The browser and the system that asked, as far as they are known. */
@@ -42,7 +38,6 @@ const DARK_RULES = fragment.raw`@media (prefers-color-scheme:dark){
 .muted{color:${DARK.muted}!important}
 }`;
 
-/** Writes the mail. */
 export function signInMail(
   { url, code, codeSeconds, expires, site, language, device, theme }: SignInMail,
 ): EmailMessage {

@@ -113,7 +113,6 @@ export function signedInPage(
   return message("confirm", title, "", html`${onward}${form}`);
 }
 
-/** Asks whether to sign out. */
 export function signOutPage(
   { csrfToken, callbackUrl, returnUrl }: PageOf<"signOut">,
   { language: { texts }, mountPath, site }: PageView,
@@ -124,7 +123,6 @@ export function signOutPage(
   return message("signOut", texts["signOut.title"], fill(texts["signOut.question"], { site }), html`${form}${cancel}`);
 }
 
-/** Says that the user has signed out. */
 export function signedOutPage(_page: unknown, { language: { texts }, mountPath, site }: PageView): PageContent {
   const signIn = linkButton(`${mountPath}/signin`, texts["error.signIn"], true);
   const onward = linkButton("/", fill(texts["error.continue"], { site }));

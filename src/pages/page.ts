@@ -22,7 +22,6 @@ const PAGES: { readonly [Kind in Page["kind"]]: (page: PageOf<Kind>, view: PageV
   error: messages.errorPage,
 };
 
-/** The HTML document of a page. */
 export function renderPage(page: Page, view: PageView): string {
   const { title, main, head } = PAGES[page.kind](page as never, view);
   const { language, look, assets } = view;

@@ -22,10 +22,8 @@ export const QUERY_ERRORS = [
   "WebAuthnVerificationError",
 ] as const;
 
-/** An error that a query may name. */
 export type QueryError = typeof QUERY_ERRORS[number];
 
-/** An error that a page shows. */
 export type PageError =
   | QueryError
   | "BadRequest"
@@ -53,7 +51,6 @@ export function errorForCode(error: string | null, code: string | null): PageErr
 export const CODE_ERRORS = ["EmailCodeExpired", "EmailCodeSpent", "EmailCodeWrong"] as const;
 export type CodeError = typeof CODE_ERRORS[number];
 
-/** Whether a query may name this error. */
 export function isQueryError(error: string | null | undefined): error is QueryError {
   return (QUERY_ERRORS as readonly (string | null | undefined)[]).includes(error);
 }

@@ -28,13 +28,11 @@ const VARIABLES = [
   "when",
 ] as const;
 
-/** The values of a request by their names. */
 type Values = Readonly<Record<string, string>>;
 
 /** Text and names of values in turn; it begins and ends with a text. */
 type Template = readonly string[];
 
-/** The templates of the pages of one configuration. */
 export class PageTemplates {
   readonly #templates = new LRUCache<string, Template, () => Template>({
     max: MOST_TEMPLATES,
@@ -43,7 +41,6 @@ export class PageTemplates {
   /** In no text, and the same after escaping. */
   readonly #mark = `mark-${randomUUID()}-`;
 
-  /** The HTML document of a page, as {@linkcode renderPage} makes it. */
   render(page: Page, view: PageView): string {
     // Their fields and forms are those of the request.
     if (page.kind === "confirm" || page.kind === "signInAgain") return renderPage(page, view);

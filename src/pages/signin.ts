@@ -18,7 +18,6 @@ const OF_FORM: Partial<Record<PageError, string>> = {
   EmailSignin: "email",
 };
 
-/** The sign-in page: a button or a form for each provider. */
 export function signInPage(page: SignInPage, view: PageView): PageContent {
   const { texts } = view.language;
   const { title, text } = headingOf(page, view);
@@ -61,9 +60,7 @@ function noticeOf(error: PageError, page: SignInPage, { language }: PageView): S
   return html`<p class="alert" role="alert">${text}</p>`;
 }
 
-/** What a failed form shows. */
 interface Failure {
-  /** The id of its provider. */
   readonly failed: string | undefined;
   readonly notice: SafeHtml | undefined;
 }
@@ -174,7 +171,6 @@ function addressOf({ id, type }: ProviderView, { mountPath }: PageView, authoriz
   return `${mountPath}/${action}/${id}${query}`;
 }
 
-/** What the script needs to know of a passkey form. */
 export function passkeyAttributes({ provider, sharedField }: SignInForm, { mountPath, language }: PageView) {
   const { texts } = language;
   return {

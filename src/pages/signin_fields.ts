@@ -4,7 +4,6 @@ import { fieldLabel, isAddress, isIdentifier } from "./labels.ts";
 import { labelledField } from "./parts.ts";
 import type { FieldView, PageView, ProviderView, SignInPage } from "./types.ts";
 
-/** A form of the page. */
 export interface SignInForm {
   readonly provider: ProviderView;
   /** The provider that mails a link to the address of the form, with a button of its own. */
@@ -46,7 +45,6 @@ function idOf({ id }: ProviderView, index: number): string {
   return `${id}-${index}`;
 }
 
-/** The fields of a form, with what failed at them. */
 export function fieldsOf(
   { provider, mail }: SignInForm,
   page: SignInPage,

@@ -38,12 +38,10 @@ interface Flow {
   readonly callbackUrl: string | undefined;
 }
 
-/** The sign-in page. */
 export interface SignInPage extends Wait, Flow {
   /** On "signInAgain" a user who is signed in does so again. */
   readonly kind: "signIn" | "signInAgain";
   readonly providers: readonly ProviderView[];
-  /** Why a sign-in failed. */
   readonly error?: PageError | undefined;
   /** The name of the user who signs in again. */
   readonly name?: string | undefined;
@@ -73,7 +71,6 @@ export interface Wait {
   readonly when?: string;
 }
 
-/** A provider on the sign-in page. */
 export interface ProviderView {
   readonly id: string;
   /** The id that the provider's factory gave it, which its logo goes by. */
@@ -81,7 +78,6 @@ export interface ProviderView {
   readonly name: string;
   /** `oauth`, `oidc`, `email`, `credentials` or `webauthn`. */
   readonly type: string;
-  /** What its form asks for. */
   readonly fields: readonly FieldView[];
   /** Whether passkeys are offered in the fields of the page (conditional UI). */
   readonly conditional: boolean;
@@ -91,7 +87,6 @@ export interface ProviderView {
   readonly logo?: string | undefined;
 }
 
-/** A field of a form. */
 export interface FieldView {
   readonly name: string;
   /** What the application calls it. */
@@ -124,7 +119,6 @@ interface ConfirmPage {
   readonly callbackUrl?: string | undefined;
 }
 
-/** The error page. */
 interface ErrorPage extends Wait {
   readonly kind: "error";
   readonly error: PageError;
@@ -144,7 +138,6 @@ interface ErrorPage extends Wait {
 /** What every page is rendered with. */
 export interface PageView {
   readonly language: Language;
-  /** The languages of the menu. */
   readonly languages?: readonly LanguageName[];
   /** The nonces of the `Content-Security-Policy` header. */
   readonly nonce: Readonly<Record<"script" | "style", string>>;
@@ -156,7 +149,6 @@ export interface PageView {
   readonly assets: AssetAddresses;
 }
 
-/** What the application chose for all pages. */
 export interface Look {
   /** The address of a logo. */
   readonly logo: string | undefined;

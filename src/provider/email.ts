@@ -16,7 +16,6 @@ class EmailAddressRefused extends EmailSignInError {
   static override readonly type = "EmailAddressRefused";
 }
 
-/** The mail service refused, failed or took too long. */
 class EmailNotSent extends EmailSignInError {
   static override readonly type = "EmailNotSent";
 }

@@ -18,7 +18,6 @@ export interface MailService {
 /** No program answers such a mail, as with "out of office" (RFC 3834 section 5). */
 export const AUTOMATIC = { "Auto-Submitted": "auto-generated" } as const;
 
-/** The services by the id of core's factory. */
 export const MAIL_SERVICES: Readonly<Record<string, MailService>> = {
   forwardemail: overHttp(() => import("@auth/core/providers/forwardemail"), (message, { to, from, apiKey }) => ({
     url: "https://api.forwardemail.net/v1/emails",

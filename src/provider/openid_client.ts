@@ -23,7 +23,6 @@ export function openIdClient(providers: readonly Provider[], id: string): OpenId
   return toOpenIdClient(providers.find((each) => (each as { id?: string }).id === id)!);
 }
 
-/** The same of one provider, which has been prepared. */
 export function toOpenIdClient(provider: object): OpenIdClient {
   return { ...provider as OpenIdClient, fetch: (provider as Settings)[customFetch] as Fetch };
 }

@@ -14,7 +14,6 @@ import { completeFromUserinfo } from "./userinfo.ts";
 import { prepareWebAuthnProvider } from "./webauthn/provider.ts";
 import { applyWorkarounds, withoutRepeatedPath } from "./workarounds.ts";
 
-/** How long a request to a provider may take by default, in milliseconds. */
 export const DEFAULT_PROVIDER_TIMEOUT = 10_000;
 
 export interface PrepareOptions extends ProviderLimits {

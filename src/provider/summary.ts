@@ -11,11 +11,9 @@ export interface ProviderSummary {
   readonly name: string | undefined;
   /** `oauth`, `oidc`, `email`, `credentials` or `webauthn`. */
   readonly type: string;
-  /** Whether it is one of OAuth 2.0, OpenID Connect included. */
   readonly isOAuth: boolean;
   /** The checks of its callback: those of OAuth and OIDC, `challenge` for WebAuthn, none for the rest. */
   readonly checks: readonly string[];
-  /** The issuer and the endpoints that are configured. */
   readonly server: ProviderServer;
   /** Whether its callback is a cross-site form (`response_mode=form_post`). */
   readonly formPost: boolean;

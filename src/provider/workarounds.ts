@@ -43,7 +43,6 @@ type Workaround = Partial<OAuthProvider> & { tokens?: (tokens: Json) => Json };
 
 const SECRET_IN_BODY = { token_endpoint_auth_method: "client_secret_post" };
 
-/** The workarounds by the id of the provider. */
 const WORKAROUNDS: Readonly<Record<string, Workaround | ((shipped: OAuthProvider) => Workaround)>> = {
   // Core's userinfo endpoint is a placeholder.
   apple: { idToken: true },

@@ -36,7 +36,6 @@ export async function answerRequest({ route, mount, request, reply }: RouteReque
   return await sendAnswer(reply, await runAction(context, handlerOf(route, mount.auth)!), context);
 }
 
-/** Calls a handler, and those of features around it; logs and publishes what came of it. */
 export async function runAction(context: RequestContext, handle: Handler): Promise<Answer> {
   const { action, method, provider, fromApplication, publish, auth: { hooks } } = context;
   // The first feature is the outermost.
@@ -162,7 +161,6 @@ export async function sendFailedPage(
   return reply.code(statusCode).send(await preparePage(reply, page, { auth, mountPath, origin }));
 }
 
-/** Whether a browser navigates, by a link or with a form. */
 function wantsPage({ method, headers }: FastifyRequest): boolean {
   const navigates = method === "GET" || method === "POST";
   return navigates && headers["x-auth-return-redirect"] === undefined && acceptsHtml(headers.accept) &&
@@ -195,7 +193,6 @@ async function sendTooManyRequests(asked: RouteRequest, error: TooManyRequests):
 /** Bytes: a form of the sign-in page is far smaller. */
 const LONGEST_FORM = 10_000;
 
-/** The body of a form that was refused before it was read. */
 async function unreadForm({ raw, headers }: FastifyRequest): Promise<unknown> {
   const isForm = headers["content-type"]?.startsWith("application/x-www-form-urlencoded");
   if (!isForm || raw.readableEnded || !(Number(headers["content-length"]) <= LONGEST_FORM)) return {};

@@ -21,7 +21,6 @@ export interface Mount {
 
 export interface ContextRequest extends Received {
   readonly action: string;
-  /** The parameters of the query that count, if the route says so. */
   readonly parameters?: readonly string[] | undefined;
   readonly limited?: Limited | undefined;
   readonly fromApplication?: boolean;

@@ -20,7 +20,6 @@ import { replyKind } from "./reply.ts";
 import { readSignedIn } from "./session_change.ts";
 
 interface FailedForm {
-  /** The id of its provider. */
   readonly failed?: string | undefined;
   readonly identifier?: string | undefined;
   readonly rememberMe?: "false" | undefined;

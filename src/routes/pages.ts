@@ -182,7 +182,6 @@ async function answerWithPage(
   }
 }
 
-/** Has the parameters that core gives it. */
 function ownPage(name: BuiltInPage, callbackUrl: string, { config, query }: RequestContext): string {
   const page = config.core.pages![name]!;
   const error = new URLSearchParams(query).get("error");

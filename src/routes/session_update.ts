@@ -5,7 +5,7 @@ import { type RequestContext, sessionParts, sessionRemovals } from "../core/cont
 import { csrfRefusal } from "../core/flow.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import { withEnd } from "../config/lifetime.ts";
-import { FastifyAuthError } from "../errors.ts";
+import { FastifyAuthError, invalidConfig } from "../errors.ts";
 import { Refusal } from "../jwt/jwe.ts";
 import { sessionCookies, SessionTooLarge } from "../session/cookie.ts";
 import { hasEnded } from "../session/ending.ts";
@@ -40,7 +40,7 @@ async function updateSession(context: RequestContext): Promise<Answer> {
   if (token === "") return jsonAnswer(null);
   const name = await sessionName(token, settings);
   if (ownReadOf({ name, settings }) !== undefined) {
-    throw new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", UPDATES_ITSELF);
+    throw invalidConfig(UPDATES_ITSELF);
   }
   if (settings.strategy === "database") return await updateToken(token, name, context);
   const done = await updateInTurn(name, token, async (newest) => {

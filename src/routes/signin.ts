@@ -19,7 +19,6 @@ export async function handleSignIn(context: RequestContext): Promise<Answer> {
   return await beginSignIn(context as ProviderContext);
 }
 
-/** A POST without a provider leads to the page. */
 async function leadToPage(context: RequestContext): Promise<Answer> {
   const refused = csrfRefusal(context);
   if (refused !== undefined) return refused;

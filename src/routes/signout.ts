@@ -45,7 +45,6 @@ async function signOut(context: RequestContext): Promise<Answer> {
   }
 }
 
-/** Deletes the row of a session, and tells the application that it has ended. */
 async function endHeld(token: string, answer: Answer, context: RequestContext): Promise<Answer> {
   const { settings, logger } = context;
   if (settings.strategy === "jwt") {

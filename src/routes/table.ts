@@ -11,9 +11,7 @@ export interface AuthRoute {
   /** The first segment of its path. */
   readonly action: string;
   readonly methods: readonly Method[];
-  /** Whether a provider id follows the action. */
   readonly provider: boolean;
-  /** Which providers have it; without this, each does. */
   readonly isServedFor?: (provider: ProviderSummary) => boolean;
   /** The parameters of its query that count; of a feature without this none. */
   readonly parameters?: readonly string[];

@@ -19,7 +19,6 @@ export interface InjectWithCookies {
   /**
    * Sends a request.
    * @param options A path, or what `app.inject()` takes. Cookies in it are sent as well.
-   * @returns The response of `app.inject()`.
    */
   (options: InjectOptions | string): Promise<LightMyRequestResponse>;
   /**

@@ -76,7 +76,6 @@ export interface TestIssuer extends AsyncDisposable {
    * Goes through a whole sign-in, as a browser does: the application's sign-in route, this provider, and the
    * application's callback.
    * @param app The application; it may still be starting.
-   * @param options The user, and the provider of the application.
    * @returns The application's `inject()` for the user who signed in.
    * @throws {Error} with what the application answered, if the sign-in failed.
    */
@@ -89,7 +88,6 @@ export interface TestIssuer extends AsyncDisposable {
  * Starts an OpenID Provider on this machine: discovery, authorization code flow with PKCE, ID tokens (RS256), userinfo,
  * refresh tokens that are used once (with the scope `offline_access`), and sign-out (RP-Initiated Logout 1.0). It takes
  * every client and every secret. It needs the package `oauth2-mock-server`.
- * @param options The user, and the lifetime of tokens.
  * @returns The provider, to be closed at the end of the test: `await using issuer = await startIssuer()`, or
  * `issuer.close()`.
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a `lifetime` that is none, without `oauth2-mock-server`,

@@ -5,7 +5,7 @@
 import { AssertionError } from "node:assert";
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { FastifyAuthError } from "../errors.ts";
+import { invalidConfig } from "../errors.ts";
 
 /**
  * A user of the provider: the claims of ID tokens and of the userinfo endpoint (OpenID Connect Core 1.0, section 5.1).
@@ -68,8 +68,7 @@ export async function loadMockServer(
   try {
     return await load("oauth2-mock-server");
   } catch (cause) {
-    throw new FastifyAuthError(
-      "FST_AUTHJS_CONFIG_INVALID",
+    throw invalidConfig(
       "startIssuer() needs the package oauth2-mock-server, 8.2 or later, which cannot be loaded. Run " +
         "`npm install --save-dev oauth2-mock-server` (`pnpm add -D`, `yarn add -D`, `bun add -d`, or `deno add " +
         "npm:oauth2-mock-server`); on Node 20, `oauth2-mock-server@8`.",
@@ -99,7 +98,6 @@ export const USER = "test_user";
 
 /**
  * Makes the endpoints.
- * @param url The issuer.
  * @param lifetime How long tokens last, in seconds.
  */
 export async function issuerService(

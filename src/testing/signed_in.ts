@@ -65,7 +65,6 @@ export interface SignedIn extends InjectWithCookies {
  * not called, and no account is linked: `startIssuer()` is there for tests of the sign-in itself.
  * @param app The application; it may still be starting.
  * @param auth The configuration that was given to `FastifyAuth()`, or the object of `createAuth()`.
- * @param options The user, and the details of the session.
  * @returns The application's `inject()`, which sends the cookie.
  * @throws {FastifyAuthError} What is wrong with the configuration, or `FST_AUTHJS_CONFIG_INVALID` for other arguments
  * than these, and under `NODE_ENV=production`.

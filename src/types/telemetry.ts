@@ -54,12 +54,7 @@ export interface LinkEvent extends AuthEvent {
 }
 
 /** `fastify-authjs:unlink`: an account was unlinked from the signed-in user (`auth.unlinkAccount()`). */
-export interface UnlinkEvent extends AuthEvent {
-  /** The id of the user. */
-  readonly userId?: string;
-  /** The id of the account at the provider. */
-  readonly accountId?: string;
-}
+export interface UnlinkEvent extends LinkEvent {}
 
 /** `fastify-authjs:access-refused`: a guard refused a request of a signed-in user, or one with a bearer token. */
 export interface AccessRefusedEvent extends AuthEvent {

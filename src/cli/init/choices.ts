@@ -17,7 +17,6 @@ export interface Choices {
   readonly database: typeof DATABASES[number];
 }
 
-/** A choice that cannot be. Its message says what to choose. */
 export class ChoiceError extends Error {}
 
 function oneOf<Value extends string>(what: string, values: readonly Value[], text: string): Value {

@@ -6,7 +6,6 @@ import { fileURLToPath } from "node:url";
 import { askForRest, ChoiceError, type Choices, type Given, type Terminal } from "./choices.ts";
 import { filesOf } from "./project.ts";
 
-/** Writes a new project, and says what was written and what to do next. */
 export async function init(
   { force, ...given }: Given & { readonly force?: boolean | undefined },
   terminal: Terminal | undefined,
@@ -23,7 +22,6 @@ export async function init(
   ].join("\n");
 }
 
-/** What may be in a directory that counts as empty. */
 const NO_CONTENT = [".git", ".DS_Store"];
 
 async function assertEmpty(directory: string, force = false): Promise<void> {

@@ -8,10 +8,8 @@ export interface Provider {
   readonly name: string;
   readonly type: "oauth" | "oidc" | "email" | "credentials" | "webauthn";
   readonly factory: string;
-  /** Whether an issuer must be configured. */
   readonly issuer?: true;
   readonly options?: readonly string[];
-  /** Whether Auth.js advises against it. */
   readonly deprecated?: true;
 }
 
@@ -25,7 +23,6 @@ export function needsDatabase({ type }: Provider): boolean {
   return type === "email" || type === "webauthn" || type === "credentials";
 }
 
-/** Whether it sends mail through an SMTP server, with `nodemailer`. */
 export function usesSmtp({ module }: Provider): boolean {
   return module === "nodemailer" || module === "email";
 }
@@ -34,7 +31,6 @@ export function callbackUrl({ id }: Provider): string {
   return `http://localhost:3000/auth/callback/${id}`;
 }
 
-/** What the variables are that Auth.js itself reads. */
 const SETTINGS: Readonly<Record<string, string>> = {
   ID: "the client id",
   SECRET: "the client secret",

@@ -23,7 +23,6 @@ const EARLY_MS = 30_000;
 /** How often tokens are refreshed for one call: others may change them at the same time. */
 const ATTEMPTS = 3;
 
-/** A valid access token of a provider, or null if the user has none. */
 export async function getAccessToken(auth: ActionAuth, request: SessionRequest, id: string): Promise<string | null> {
   const { core, coreProviders, facts, providers } = auth.instance.config;
   if (!facts.config.refreshTokens) {
@@ -90,7 +89,6 @@ function expired(id: string, options?: ErrorOptions): FastifyAuthError {
   );
 }
 
-/** Whether an access token expires within `early` milliseconds. */
 function isExpired({ expires_at }: ProviderTokens, early: number): boolean {
   return expires_at !== undefined && expires_at * 1000 - early <= Date.now();
 }

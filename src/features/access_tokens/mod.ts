@@ -5,7 +5,6 @@ import { BOOLEAN } from "../../config/rules.ts";
 import type { JWT } from "../../types.ts";
 import type { Feature, SessionSignIn, SignInParams } from "../feature.ts";
 
-/** What is kept of a provider's token response. */
 export interface ProviderTokens {
   readonly access_token: string;
   readonly refresh_token?: string;

@@ -19,7 +19,6 @@ export interface AccessTokensActions {
    * sets the new session cookie; with sessions in a database the row of the account is updated. Needs
    * `refreshTokens: true`.
    * @param request The request, in any hook or handler.
-   * @param provider The id of the provider.
    * @returns The access token; `null` if there is no session, or the user has not signed in with the provider.
    * @throws {FastifyAuthError} `FST_AUTHJS_ACCESS_TOKEN_EXPIRED` (401) if the provider issued no refresh token or
    * refuses it: the user has to sign in again; `FST_AUTHJS_UNAVAILABLE` (503) if the provider or the database does not

@@ -48,7 +48,6 @@ export async function refreshTokens(provider: Provider, refreshToken: string): P
   };
 }
 
-/** The token endpoint that is configured, else that of the issuer's metadata. */
 async function serverOf(
   provider: OAuthProvider,
   { url, params = {} }: TokenEndpoint,

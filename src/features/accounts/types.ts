@@ -57,8 +57,6 @@ export interface AccountsActions {
    * Refused if the user could not sign in any more. What is left counts if its provider is in the configuration:
    * another account, a passkey, and sign-in links by e-mail if the address of the user is verified.
    * @param request The request of the route. A page of another origin must not have sent it.
-   * @param account The account, as `listAccounts()` returns it.
-   * @param options Whether the user has another sign-in method.
    * @throws {FastifyAuthError} `FST_AUTHJS_LAST_SIGN_IN_METHOD` (409); `FST_AUTHJS_NOT_FOUND` (404) if the user has no
    * such account; `FST_AUTHJS_UNAUTHENTICATED` (401); `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_UNAVAILABLE` (503) if
    * the adapter failed; `FST_AUTHJS_CONFIG_INVALID` without such an adapter.
@@ -98,7 +96,6 @@ export interface AccountsActions {
    * If the adapter does not list accounts, only passkeys and sign-in links by e-mail count.
    * @param request The request of the route. A page of another origin must not have sent it.
    * @param id The id of the passkey, as `listPasskeys()` returns it.
-   * @param options Whether the user has another sign-in method.
    * @throws {FastifyAuthError} As `unlinkAccount()`.
    */
   readonly removePasskey: (request: ActionRequest, id: string, options?: UnlinkAccountOptions) => Promise<void>;
@@ -117,10 +114,6 @@ export interface LinkAccountAction {
   /**
    * Starts it, and leaves the reply to the route: it gets only the cookies.
    * @param request The request of the route. A page of another origin must not have sent it.
-   * @param reply The reply.
-   * @param provider The id of the provider.
-   * @param options Where to go afterwards.
-   * @returns Where the user goes: to the provider.
    * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) if no user of the adapter is signed in by the session
    * cookie; `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_NOT_FOUND` (404) if there is no such OAuth provider;
    * `FST_AUTHJS_TOO_MANY_REQUESTS` (429) above a `rateLimit`; `FST_AUTHJS_UNAVAILABLE` (503);

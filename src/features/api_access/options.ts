@@ -129,9 +129,6 @@ export interface ApiAccessActions {
    * Issues an access token (RFC 9068) for the signed-in user, which another service checks by the keys at
    * `<mount path>/jwks`. The keys are those of the variable AUTH_SIGNING_KEYS, a JWK Set with private keys of which the
    * first signs, or are made, kept sealed and changed every 30 days in the `store`.
-   * @param request The request of the user.
-   * @param options What it is for.
-   * @returns The token.
    * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) without a session, `FST_AUTHJS_CONFIG_INVALID` for an
    * invalid option or without keys, `FST_AUTHJS_UNAVAILABLE` (503) if the store fails.
    */

@@ -96,8 +96,7 @@ async function sealToken(read: JWT | undefined, maxAge: number, context: Request
   const token = await jwt.encode({ ...jwt, token: claims, salt: cookie.name, maxAge });
   if (!ownTokens) {
     await openToken(token, forHeader!).catch((cause) => {
-      throw new FastifyAuthError(
-        "FST_AUTHJS_CONFIG_INVALID",
+      throw invalidConfig(
         "`jwt.encode` and `jwt.decode` lose the claim `token_use`, by which bearer tokens are told from session " +
           "cookies: have them keep all claims.",
         { cause },
@@ -111,7 +110,6 @@ async function sealToken(read: JWT | undefined, maxAge: number, context: Request
   for (const { onEnd } of hooks) await onEnd?.(session);
 }
 
-/** The same in a database. */
 async function createRow(maxAge: number, context: RequestContext): Promise<string | undefined> {
   const { generateSessionToken, adapter, rows, hooks } = context.settings;
   const { token } = context.held;

@@ -14,7 +14,6 @@ interface Description extends FastifySchema {
   readonly summary: string;
   readonly consumes?: readonly string[];
   readonly produces?: readonly string[];
-  /** Which providers its path may name. */
   readonly of?: (provider: ProviderSummary) => boolean;
   /** The fields of its form besides the CSRF token. */
   readonly fields?: (config: ResolvedConfig) => Fields;
@@ -187,12 +186,10 @@ const OPERATIONS: Readonly<Record<string, Description>> = {
   },
 };
 
-/** Fields for providers that send mails. */
 function ofEmail({ providers }: ResolvedConfig, fields: Fields): Fields {
   return [...providers.values()].some(ofType("email")) ? fields : {};
 }
 
-/** The fields of the password forms. */
 function credentialFields({ core }: ResolvedConfig): Fields {
   const inputs = (core.providers as CredentialsConfig[])
     .flatMap(({ type, credentials }) => type === "credentials" ? Object.entries(credentials ?? {}) : []);

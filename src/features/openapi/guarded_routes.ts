@@ -150,7 +150,6 @@ function areSame(one: Scheme, other: Scheme): boolean {
   return ["type", "in", "name", "scheme"].every((field) => one[field] === other[field]);
 }
 
-/** What guards answer, as responses of an operation. */
 function refusals(guards: readonly Guarding[], isOld: boolean): Record<string, unknown> {
   const codes = [...new Set(guards.flatMap(({ codes }) => codes))];
   const respond = (description: string, ...codes: string[]) => {

@@ -2,12 +2,11 @@
 import Fastify, { type FastifyPluginCallback } from "fastify";
 import { createHmac, hkdfSync } from "node:crypto";
 import type { Log, NoticeCode } from "../../config/notices.ts";
-import { FastifyAuthError } from "../../errors.ts";
+import { invalidConfig } from "../../errors.ts";
 import { withDeadline } from "../../utils/time.ts";
 import { sendCommand } from "../../utils/stores.ts";
 import { type LimitName, LIMITS, type RateLimitSettings } from "./options.ts";
 
-/** The plugin, as far as it is used. */
 type RateLimitPlugin = FastifyPluginCallback<Record<string, unknown>> & {
   /** An address, or the network of an IPv6 address. From 11.2 on. */
   readonly normalizeIP: (address: string) => string;
@@ -35,8 +34,7 @@ export async function loadRateLimit(
   load = async (name: string): Promise<{ default: unknown }> => await import(/* webpackIgnore: true */ name),
 ): Promise<RateLimitPlugin> {
   const failed = (why: string, cause?: unknown) =>
-    new FastifyAuthError(
-      "FST_AUTHJS_CONFIG_INVALID",
+    invalidConfig(
       `\`rateLimit\` needs @fastify/rate-limit 11.2 or later, ${why}. Run ` +
         "`npm install @fastify/rate-limit@^11.2.0` (`pnpm add`, `yarn add`, `bun add`, or " +
         "`deno add npm:@fastify/rate-limit@^11.2.0`). In a bundle, set `rateLimit: { plugin: rateLimit }` " +

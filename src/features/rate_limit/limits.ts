@@ -32,7 +32,6 @@ const EVERYONE_TRUSTED =
   "a proxy: it adds to the X-Forwarded-For that the client made up, and the first address counts. Set `trustProxy` " +
   'to the addresses of your proxies, such as "127.0.0.1" or "10.0.0.0/8".';
 
-/** A limit, and the key that it counts. */
 type CountedKey = readonly [limit: LimitName, key: string];
 
 export type RateLimits = Awaited<ReturnType<typeof openLimits>>;
@@ -114,7 +113,6 @@ export async function openLimits(scope: FastifyInstance, settings: RateLimitSett
       if (isCallbackOfServer(asked, asked.provider) && !newestAttempt(asked as ProviderContext)) return;
       await countOne("address", `address ${addressOf(request)}`);
     },
-    /** Answers a request within the limits. */
     async answer(
       context: RequestContext,
       run: () => Promise<Answer>,

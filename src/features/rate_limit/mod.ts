@@ -142,7 +142,6 @@ interface CredentialsShape {
   readonly options?: Pick<CredentialsShape, "id" | "credentials">;
 }
 
-/** Types of inputs that name no user. */
 const OTHER_INPUTS: ReadonlySet<unknown> = new Set(["password", "hidden", "checkbox", "radio", "submit"]);
 
 /**

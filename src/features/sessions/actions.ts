@@ -41,7 +41,6 @@ function usedAt({ lastSeenAt, createdAt }: UserSession): number {
   return (lastSeenAt ?? createdAt)?.valueOf() ?? 0;
 }
 
-/** Ends one session. Resolves with whether there was one. */
 export async function revokeSession(auth: ActionAuth, id: string): Promise<boolean> {
   if (typeof id !== "string") throw invalid("revokeSession()", "give it an `id` of listSessions().", 400);
   await auth.instance.requireReady();
@@ -52,7 +51,6 @@ export async function revokeSession(auth: ActionAuth, id: string): Promise<boole
   return ended;
 }
 
-/** Ends the sessions of a user. Resolves when they have ended. */
 export async function revokeSessions(auth: ActionAuth, id: string, options: RevokeSessionsOptions = {}): Promise<void> {
   assertObject(options, "options of revokeSessions()");
   const { except } = options;
@@ -98,7 +96,6 @@ function knownSessions(settings: SessionSettings): KnownSessions {
   );
 }
 
-/** The sessions in a database. */
 function rowsIn(settings: SessionSettings): KnownSessions {
   const rowsOf = (user: string) => liveRows(user, settings.adapter);
   return {

@@ -54,8 +54,6 @@ export interface SessionsActions {
   readonly revokeSession: (id: string) => Promise<boolean>;
   /**
    * Ends all sessions of a user, such as after a new password.
-   * @param userId The id of the user.
-   * @param options The session that stays.
    * @throws {FastifyAuthError} As `revokeSession()` does; `FST_AUTHJS_CONFIG_INVALID` for an empty `userId`, or an
    * `except` of another user.
    */

@@ -172,10 +172,7 @@ export class FastifyAuthInstrumentation {
   #made: ReturnType<typeof instrumentsOf> | undefined;
   readonly #subscriptions: (() => void)[] = [];
 
-  /**
-   * Makes the instrumentation, and enables it.
-   * @param config What it leaves out.
-   */
+  /** Makes the instrumentation, and enables it. */
   constructor(config: FastifyAuthInstrumentationConfig = {}) {
     this.setConfig(config);
     if (this.#config.enabled) this.enable();

@@ -1,10 +1,8 @@
 /** What a language has texts for. */
 import type { en } from "./en.ts";
 
-/** The key of a text. */
 export type TextKey = keyof typeof en;
 
-/** Every text in one language. */
 export type Texts = Readonly<Record<TextKey, string>>;
 
 /** Hebrew, Arabic and the scripts between them, which are written from right to left. */

@@ -4,7 +4,6 @@ import { Buffer } from "node:buffer";
 // deno-lint-ignore no-explicit-any -- its types are in a package that is installed only where it is used
 export type LibraryFunction = (options: any) => Promise<any>;
 
-/** The functions that core calls. */
 export type Library = Record<
   | "generateAuthenticationOptions"
   | "generateRegistrationOptions"
@@ -25,7 +24,6 @@ const NO_AAGUID = /^[0-]+$/;
 /** EdDSA, ES256, RS256, as in version 9. Keys of ML-DSA, which 14 adds, are longer than columns may be. */
 const ALGORITHMS = [-8, -7, -257];
 
-/** Gives the functions the interface of version 9. */
 export function bridgeLibrary(library: Library): Library {
   let version: Promise<void> | undefined;
   return {

@@ -7,7 +7,6 @@ const MAXIMUM_LENGTH = 300;
 
 /** The client sent something wrong; the server is not at fault. */
 export class PasskeyRefused extends WebAuthnVerificationError {
-  /** @param told What the client may know besides. */
   constructor(reason: string, readonly told?: { readonly code: "unknown_passkey" }) {
     super(reason.length > MAXIMUM_LENGTH ? `${reason.slice(0, MAXIMUM_LENGTH)}…` : reason);
   }

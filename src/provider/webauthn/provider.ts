@@ -88,7 +88,6 @@ async function loadHelpers(): Promise<typeof import("@simplewebauthn/server/help
   }
 }
 
-/** Warns of settings that are unsafe, or cannot work. */
 export function webAuthnWarnings(providers: readonly Provider[], origin: PublicOrigin | undefined): string[] {
   const all = providers as unknown as WebAuthnProvider[];
   const email = all.find(({ type }) => type === "email");

@@ -123,13 +123,11 @@ export function isOver({ until }: Attempt): boolean {
   return until < now();
 }
 
-/** The latest attempt at the provider. */
 export function newestAttempt(context: ProviderContext): Attempt | undefined {
   const opened = openAttempts(heldAttempts(context), context);
   return opened.find((each) => each.provider === context.provider.id && !isOver(each));
 }
 
-/** The message for the log if a callback leads to no attempt. */
 export function noAttempt(check: string, { provider: { id } }: ProviderContext): string {
   return `The callback of "${id}" came with no cookie for "${check}": the sign-in began in another ` +
     "browser, over 15 minutes ago or with a secret that this process does not have, has ended, gave way to " +

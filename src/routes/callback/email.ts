@@ -8,7 +8,6 @@ import { isPrefetch } from "../../http/request.ts";
 import { leadOn } from "../failed_form.ts";
 import { answerCode, codeIn, forgetCode } from "./email_code.ts";
 
-/** Answers a sign-in link, or the code of its mail: either signs in. */
 export async function handleEmailCallback(context: ProviderContext): Promise<Answer> {
   // A browser drops this, and asks again once its user follows the link.
   if (context.method === "GET" && isPrefetch(context.headers)) return { status: 503, headers: {}, cookies: [] };

@@ -41,7 +41,6 @@ export function keepCode(
   return { ...answer, cookies: [...answer.cookies, cookie] };
 }
 
-/** The mail with a code that this browser asked for last, if the code has not ended. */
 export function mailWithCode(context: RequestContext): Mailed | undefined {
   const { hashSecrets: { current, others }, providers } = context.config;
   const sealed = parseCookie(context.cookies)[cookieOf(context).name];
@@ -57,7 +56,6 @@ export function forgetCode(answer: Answer, context: ProviderContext): Answer {
   return { ...answer, cookies: [...answer.cookies, removalOf(name, options)] };
 }
 
-/** The code of a request that has one in place of a link. */
 export function codeIn({ provider, method, query, body }: RequestContext): string | undefined {
   if (provider?.type !== "email" || method !== "POST" || typeof body?.code !== "string") return undefined;
   return body.token === undefined && !new URLSearchParams(query).has("token") ? body.code : undefined;

@@ -169,14 +169,12 @@ function stateOf(context: ProviderContext): string | undefined {
   return typeof state === "string" ? state : undefined;
 }
 
-/** The first check that the attempt has nothing for. */
 function missingCheck({ provider: { id, checks } }: ProviderContext, attempt?: Attempt): string | undefined {
   if (attempt !== undefined && (attempt.provider !== id || isOver(attempt))) return "state";
   const kept = { ...attempt, state: attempt?.digest };
   return (["state", "pkce", "nonce"] as const).find((each) => checks.includes(each) && kept[each] === undefined);
 }
 
-/** What is read of oauth4webapi's errors. */
 interface IssuerMismatch {
   readonly expected?: unknown;
   readonly claim?: string;
