@@ -5,13 +5,14 @@
  */
 import process from "node:process";
 
-const { once } = process;
-
-process.once = function (this: typeof process, event: string, listener: () => void) {
-  try {
-    return once.call(process, event, listener);
-  } catch (error) {
-    if (event.startsWith("SIG")) return process;
-    throw error;
-  }
-} as typeof process.once;
+for (const method of ["on", "once"] as const) {
+  const add = process[method];
+  process[method] = function (this: typeof process, event: string, listener: () => void) {
+    try {
+      return add.call(process, event, listener);
+    } catch (error) {
+      if (event.startsWith("SIG")) return process;
+      throw error;
+    }
+  } as typeof add;
+}
