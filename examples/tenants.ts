@@ -11,7 +11,7 @@ import { authConfig, port } from "./auth.ts";
 // Made once: the same object for each request of a tenant.
 const tenants = new Map(["acme", "umbrella"].map((tenant) => {
   const host = `${tenant}.localhost`;
-  return [host, authConfig({ tenant, origin: `http://${host}:3000`, pages: { siteName: tenant } })];
+  return [host, authConfig({ tenant, origin: `http://${host}:${port}`, pages: { siteName: tenant } })];
 }));
 
 const auth = createAuth((request) => tenants.get(request.hostname));
@@ -29,4 +29,7 @@ export async function build(): Promise<FastifyInstance> {
   return app;
 }
 
-if (import.meta.main) console.log(await (await build()).listen({ port }));
+if (import.meta.main) {
+  await (await build()).listen({ port });
+  for (const { origin } of tenants.values()) console.log(`${origin}/auth/signin`);
+}
