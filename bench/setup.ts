@@ -24,7 +24,7 @@ const NODES = ["20", "24"];
 
 const run = promisify(execFile);
 
-/** Has one of the measured programs run, and gives what it prints as JSON. */
+/** Runs one of the measured programs, and gives what it prints as JSON. */
 export async function runMeasured<T>({ command }: Runtime, file: string, parameter: string): Promise<T> {
   const [program, ...args] = [...command, file, parameter];
   const env = { ...process.env, NODE_ENV: "production" };

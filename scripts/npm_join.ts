@@ -79,7 +79,7 @@ type Inputs = Metafile["inputs"];
 const MUCH = 20;
 
 /**
- * Has modules that are loaded later, and entry points that need much of a group, import the groups that they share modules
+ * Makes modules that are loaded later, and entry points that need much of a group, import the groups that they share modules
  * with: esbuild puts modules into one file that are imported by the same entry points, and would make one for each
  * combination of these. A group has been loaded by then anyway.
  *

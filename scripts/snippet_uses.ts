@@ -198,7 +198,7 @@ async function startOfSignIn(
   return new URL(String(answer.headers.location));
 }
 
-/** Has `fetch` answer as GitHub does, and as an OpenID Provider whose discovery document is asked for. */
+/** Makes `fetch` answer as GitHub does, and as an OpenID Provider whose discovery document is asked for. */
 export function answerAsProviders(): void {
   globalThis.fetch = (input, init) => {
     const { origin, pathname, href } = new URL(input instanceof Request ? input.url : input);

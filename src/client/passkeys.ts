@@ -79,7 +79,7 @@ export async function getCredential(
   return JSON.stringify(toJson(credential));
 }
 
-/** Has the browser offer a passkey no more (WebAuthn section 5.1.10.2). */
+/** Tells the browser to offer a passkey no more (WebAuthn section 5.1.10.2). */
 export async function signalUnknown({ options: { rpId, rp } }: Ceremony, credentialId: string): Promise<void> {
   const { PublicKeyCredential } = globalThis as unknown as Browser;
   await PublicKeyCredential?.signalUnknownCredential?.({ rpId: rpId ?? rp?.id, credentialId });

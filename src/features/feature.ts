@@ -89,7 +89,7 @@ export interface Feature {
   configure(setup: Setup): Hooks;
 }
 
-/** Has core end a sign-in that links an account to the user who is signed in. */
+/** Lets core end a sign-in that links an account to the user who is signed in. */
 export type FinishLink = (
   call: { readonly wrapAdapter: (adapter: Adapter) => Adapter; readonly signedIn: SignedIn | undefined },
 ) => Promise<Answer>;
@@ -137,7 +137,7 @@ export interface GuardRefusal {
   readonly error: FastifyAuthError;
   /** What their challenge has after the scheme. */
   readonly challenge: string;
-  /** Has a browser sign in; resolves with whether the reply was sent. Throws if that would not help. */
+  /** Sends a browser to sign in; resolves with whether the reply was sent. Throws if that would not help. */
   signIn(reply: GuardedReply): Promise<boolean>;
 }
 

@@ -151,7 +151,7 @@ function signInForm(
     provider.registers && page.kind === "signIn"
       ? submitButton(fragment`<span>${texts["passkey.register"]}</span>`, REGISTER)
       : null,
-    // Has a link mailed to the address of a form that asks for a password, too.
+    // Mails a link to the address of a form that asks for a password, too.
     mail && submitButton(label(mail), { formaction: addressOf(mail, view), formnovalidate: true }),
     type === "webauthn" ? passkeyStatus(view) : null,
   ];

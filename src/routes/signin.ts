@@ -38,7 +38,7 @@ export async function beginSignIn(context: ProviderContext, linkTo?: string): Pr
   return await keepRedirect(await callCore(context), context, linkTo);
 }
 
-/** Has core mail a link. The mail has a code, too, if the function that sends it asks for one. */
+/** Lets core mail a link. The mail has a code, too, if the function that sends it asks for one. */
 async function mailLink(context: ProviderContext): Promise<Answer> {
   const { config: { coreProviders }, provider: { id } } = context;
   const { sendVerificationRequest } = coreProviders.get(id) as EmailConfig;

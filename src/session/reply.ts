@@ -40,7 +40,7 @@ export function writeBack(scope: FastifyInstance): void {
   });
 }
 
-/** Has a reply whose handler writes the head get the cookies there, since no `onSend` hook runs for it. */
+/** Sets the cookies if a handler writes the head of the reply itself: no `onSend` hook runs for it. */
 export function carryLate(reads: RequestReads): void {
   const { reply } = reads;
   if (reply === undefined) return;

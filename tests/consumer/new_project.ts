@@ -1,4 +1,4 @@
-/** Has the installed command write projects for Node, and runs what their users run. */
+/** Writes projects for Node with the installed command, and runs what their users run. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";

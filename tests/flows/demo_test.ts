@@ -184,7 +184,7 @@ Deno.test("demo: a magic link signs in once", async () => {
   });
 });
 
-/** Has the visitor, who is signed in, add a passkey. */
+/** Adds a passkey for the visitor, who is signed in. */
 async function addPasskey(visitor: Visitor, { origin }: RunningDemo, device: SoftwareAuthenticator) {
   const { text } = await visitor.get(`${origin}/auth/webauthn-options/passkey?action=register`);
   const data = JSON.stringify(device.create(JSON.parse(text).options));

@@ -48,7 +48,7 @@ class Start extends Always {
   }
 }
 
-/** Has a request that is under way go on. */
+/** Lets a request that is under way go on. */
 class GoOn extends Always {
   constructor(readonly which: number, readonly gates: number) {
     super();
@@ -63,7 +63,7 @@ class GoOn extends Always {
   }
 }
 
-/** Has time pass, after all that is under way. */
+/** Lets time pass, after all that is under way. */
 class Wait extends Always {
   constructor(readonly minutes: number) {
     super();

@@ -58,7 +58,7 @@ export class Gates {
     });
   }
 
-  /** Has each call of an object's functions begin, and end, at a gate. */
+  /** Stops each call of an object's functions at a gate, before it begins and before it ends. */
   hold<T extends object>(name: string, object: T): T {
     const methods = Object.entries(object).filter(([, value]) => typeof value === "function");
     const held = methods.map(([key, method]) => [key, async (...args: unknown[]) => {

@@ -87,7 +87,7 @@ export class World {
     );
   }
 
-  /** Has a request go on. */
+  /** Lets a request go on. */
   async open(which: number, gates: number): Promise<void> {
     await this.gates.open(which, gates);
     if (this.#failure !== undefined) throw this.#failure.error;

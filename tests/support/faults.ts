@@ -18,7 +18,7 @@ export interface FaultyAdapter {
   readonly faults: Map<string, Fault>;
   /** The methods that were called, in order. */
   readonly calls: string[];
-  /** Has the late methods do their work, and waits for it. */
+  /** Lets the late methods do their work, and waits for it. */
   release(): Promise<void>;
 }
 

@@ -25,7 +25,7 @@ class AsyncContext implements ContextManager {
   disable = () => this;
 }
 
-/** Has a test's work keep the context of OpenTelemetry. */
+/** Keeps the context of OpenTelemetry in the work of a test. */
 export async function withContext(run: () => Promise<void>): Promise<void> {
   if (!context.setGlobalContextManager(new AsyncContext())) throw new Error("There is a context manager.");
   try {

@@ -28,7 +28,7 @@ interface Asked {
   readonly oidc: { readonly params: { readonly acr_values?: string }; readonly acr?: string };
 }
 
-/** Has users authenticate anew where the class that the client asks for is not that of their session. */
+/** Makes users authenticate anew if the class that the client asks for is not that of their session. */
 function policy(): Configuration["interactions"] {
   const prompts = base();
   prompts.get("login")!.checks.push(

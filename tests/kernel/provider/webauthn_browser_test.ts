@@ -93,7 +93,7 @@ browserTest("passkeys in a browser: the field for user names offers them (condit
   });
 });
 
-/** Has the test end the ceremonies of a page. */
+/** Makes the ceremonies of a page end when the test says so. */
 const CEREMONIES = `
   const pending = globalThis.ceremonies = [];
   let told = () => {};
