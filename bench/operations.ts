@@ -60,7 +60,7 @@ const leadsTo = (part: string) => ({ headers }: Response) => headers.get("locati
 const setsSession = ({ headers }: Response) =>
   headers.getSetCookie().some((line) => /^authjs\.session-token=[^;]/.test(line));
 
-/** How many requests differ where each may come once. */
+/** How many requests differ if each may come once. */
 const LINKS = 4096;
 
 const OPERATIONS: Readonly<Record<string, Operation>> = {

@@ -1,7 +1,7 @@
 /**
  * Google Cloud Functions, and Firebase: the platform has read the body before Fastify gets the request.
  *
- * Set `AUTH_URL` to the public address, with the path of the function where its URL has one. Firebase Hosting passes on
+ * Set `AUTH_URL` to the public address, with the path of the function if its URL has one. Firebase Hosting passes on
  * one cookie alone, `__session`: name it so in `cookies.sessionToken.name`, or call the function's own URL.
  *
  * @module

@@ -27,7 +27,7 @@ const SUBRESOURCES = [
   /@import\s*["']((?:https?:)?\/\/[^"']*)/g,
 ];
 
-/** Runs a command in scripts/site/ and ends this process where it fails. */
+/** Runs a command in scripts/site/ and ends this process if it fails. */
 async function run(command: string, args: string[]): Promise<void> {
   const child = new Deno.Command(command, {
     args,
@@ -135,7 +135,7 @@ function leadsSomewhere(href: string, page: string, html: ReadonlyMap<string, st
   return text !== undefined && (hash === "" || text.includes(` id="${decodeURIComponent(hash.slice(1))}"`));
 }
 
-/** Opens pages in a browser, where there is one; in CI there has to be. */
+/** Opens pages in a browser, if there is one; in CI there has to be. */
 async function checkInBrowser(): Promise<void> {
   const browser = Deno.env.get("TEST_CHROMIUM") || "/usr/bin/chromium";
   if (!Deno.env.get("CI") && !await Deno.stat(browser).catch(() => null)) {

@@ -86,7 +86,7 @@ async function readLock(): Promise<Lock> {
   return JSON.parse(await Deno.readTextFile(new URL(LOCK, root)));
 }
 
-/** Writes a file where its text differs. It is renamed into place, since another run may be reading it. */
+/** Writes a file if its text differs. It is renamed into place, since another run may be reading it. */
 async function replace(name: string, text: string): Promise<void> {
   const file = new URL(name, root);
   if (await Deno.readTextFile(file).catch(() => undefined) === text) return;

@@ -1,5 +1,5 @@
 /**
- * The part of dnt's options that `npm_dnt.ts` sets, to check that file where JSR, which alone has dnt, does not answer.
+ * The part of dnt's options that `npm_dnt.ts` sets, to check that file if JSR, which alone has dnt, does not answer.
  * Where it answers, the file is checked against dnt itself.
  */
 export interface BuildOptions {
@@ -27,5 +27,5 @@ export interface BuildOptions {
   postBuild?: () => void | Promise<void>;
 }
 
-/** Builds the package, and runs its tests where asked. */
+/** Builds the package, and runs its tests if asked. */
 export function build(options: BuildOptions): Promise<void>;

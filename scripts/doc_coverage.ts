@@ -1,6 +1,6 @@
 /**
- * Counts the documented symbols of every entry point, members of interfaces and classes included. Fails where fewer
- * than 95 % are documented, where an entry point lacks a module text or an example, or where `deno doc --lint` finds
+ * Counts the documented symbols of every entry point, members of interfaces and classes included. Fails if fewer
+ * than 95 % are documented, if an entry point lacks a module text or an example, or if `deno doc --lint` finds
  * fault with a file of this checkout.
  */
 import { execFile } from "node:child_process";

@@ -1,6 +1,6 @@
 /**
  * Writes `docs/adapters.md` from what `deno task measure:adapters` recorded and `tests/kernel/adapter/adapters_test.ts` holds true. With
- * `--check` it writes nothing and fails where the page is stale.
+ * `--check` it writes nothing and fails if the page is stale.
  *
  * @module
  */

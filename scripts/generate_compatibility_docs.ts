@@ -1,5 +1,5 @@
 /**
- * Writes `docs/compatibility.md` from a run of the compatibility suite. With `--check` it writes nothing and fails where
+ * Writes `docs/compatibility.md` from a run of the compatibility suite. With `--check` it writes nothing and fails if
  * the page is stale.
  *
  * @module

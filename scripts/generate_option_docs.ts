@@ -1,6 +1,6 @@
 /**
  * Writes `docs/options.md` from the types of every entry point, their docstrings, and `option_texts.ts`. With `--check`
- * it writes nothing and fails where the page is stale.
+ * it writes nothing and fails if the page is stale.
  */
 import { CORE_OPTIONS, EXAMPLES } from "./option_texts.ts";
 import { writePage } from "./generated_page.ts";
@@ -79,7 +79,7 @@ function tagOf({ jsDoc }: Pick<Member, "jsDoc">, name: string): string | undefin
     .trim();
 }
 
-/** A default with its value, where it has one, as code. */
+/** A default with its value, if it has one, as code. */
 function defaultOf(text: string): string {
   return text.replace(/^(\[\]|\{\}|-?\d[\d_.]*|true|false|"[^"]*")(?=$| )/, "`$1`");
 }

@@ -36,7 +36,7 @@ interface Icon {
   license?: { type: string };
 }
 
-/** The icons by name. One with a licence of its own is only taken where that is CC0, too. */
+/** The icons by name. One with a licence of its own is only taken if that is CC0, too. */
 function freeIcons(): Map<string, Icon> {
   return new Map(
     Object.values(icons as unknown as Record<string, Icon>)

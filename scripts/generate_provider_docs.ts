@@ -1,6 +1,6 @@
 /**
  * Writes `docs/providers.md` from the installed `@auth/core` and from what `tests/kernel/provider/provider_flows_test.ts` signs in with.
- * With `--check` it writes nothing and fails where the page is stale.
+ * With `--check` it writes nothing and fails if the page is stale.
  *
  * @module
  */

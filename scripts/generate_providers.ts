@@ -1,6 +1,6 @@
 /**
  * Generates `providers/<id>.ts`, `src/provider/oauth_type.ts`, `src/cli/init/providers.ts` and the "exports" of
- * deno.json from the installed `@auth/core`. With `--check` it writes nothing and fails where something is missing, left over or stale.
+ * deno.json from the installed `@auth/core`. With `--check` it writes nothing and fails if something is missing, left over or stale.
  *
  * @module
  */

@@ -29,11 +29,11 @@ async function format(name: string, text: string): Promise<string> {
 }
 
 /**
- * Writes a page where its text differs.
+ * Writes a page if its text differs.
  *
  * @param name Its name below docs/.
  * @param text Its text, unformatted.
- * @param check Whether to write nothing, and to fail where the page is stale.
+ * @param check Whether to write nothing, and to fail if the page is stale.
  * @returns The exit code.
  */
 export async function writePage(name: string, text: string, check: boolean): Promise<number> {

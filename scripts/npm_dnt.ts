@@ -1,4 +1,4 @@
-/** Builds the npm package with dnt and, where asked, runs the portable tests against it on Node. */
+/** Builds the npm package with dnt and, if asked, runs the portable tests against it on Node. */
 import { build as dnt } from "@deno/dnt";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-// Core loads these for the e-mail and WebAuthn providers; Deno gives a package its optional peers only where something
+// Core loads these for the e-mail and WebAuthn providers; Deno gives a package its optional peers only if something
 // imports them.
 import "@simplewebauthn/server";
 import "nodemailer";

@@ -1,5 +1,5 @@
 /**
- * Holds a release back whose papers disagree: `deno task check:release v1.2.3` passes where the tag, the version in
+ * Holds a release back whose papers disagree: `deno task check:release v1.2.3` passes if the tag, the version in
  * deno.json and the newest heading of CHANGELOG.md are the same, the package names the repository it comes from, no file
  * links to another one, and the lock file fixes what builds the package.
  */
@@ -18,7 +18,7 @@ export interface Release {
   changelog: string;
   /** Where package.json says the package comes from. */
   repository: string;
-  /** `owner/name` of the repository that runs the release, where one does: npm's provenance compares the two. */
+  /** `owner/name` of the repository that runs the release, if one does: npm's provenance compares the two. */
   runningRepository?: string | undefined;
   /** The text of scripts/packages/deno.lock. */
   lock: string;
@@ -26,7 +26,7 @@ export interface Release {
   papers: Record<string, string>;
 }
 
-/** Names everything that disagrees; nothing where the release may go out. */
+/** Names everything that disagrees; nothing if the release may go out. */
 export function releaseFaults(release: Release): string[] {
   const { tag, version, changelog, repository, runningRepository, lock, papers } = release;
   const faults = [];

@@ -13,7 +13,7 @@ const OTHER_PAGES: Readonly<Record<string, string>> = {
 /** Where the repository is shown: links to files that are no pages lead there. */
 export const REPOSITORY_FILES = "https://github.com/fastify-authjs/fastify-authjs/blob/main/";
 
-/** A page's place in the sidebar, where its front matter names none. */
+/** A page's place in the sidebar, if its front matter names none. */
 const PLACES: Readonly<Record<string, Place>> = {
   "overview.md": { group: "Start", order: 1 },
   "examples.md": { group: "Running", order: 9 },
@@ -62,7 +62,7 @@ export const otherSources: readonly string[] = Object.keys(OTHER_PAGES);
  * The name that a file of the repository has as a page.
  *
  * @param source Its path from the root of the repository.
- * @returns Undefined where it is no page.
+ * @returns Undefined if it is no page.
  */
 export function pageName(source: string): string | undefined {
   if (Object.hasOwn(OTHER_PAGES, source)) return OTHER_PAGES[source];

@@ -9,7 +9,7 @@ import assert from "node:assert/strict";
 import { type TOTP, URI } from "otpauth";
 import { Client } from "../tests/support/client.ts";
 
-/** Uses the server of a snippet, which may have exports. It throws where an answer is not the promised one. */
+/** Uses the server of a snippet, which may have exports. It throws if an answer is not the promised one. */
 export type Use = (app: FastifyInstance, snippet: { config?: FastifyAuthConfig }) => Promise<void>;
 
 /** The uses of the complete snippets, by page. */

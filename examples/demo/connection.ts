@@ -41,7 +41,7 @@ export async function connectPostgres(url: string): Promise<Connection> {
   return await withTables(connection, () => pool.query(statements.join(";\n")));
 }
 
-/** Creates the tables; closes the connection where that fails. */
+/** Creates the tables; closes the connection if that fails. */
 async function withTables(connection: Connection, create: () => Promise<unknown>): Promise<Connection> {
   try {
     await create();

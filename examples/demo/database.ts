@@ -31,7 +31,7 @@ export interface UserRecord {
 /**
  * Opens the database, and makes its tables and its first user when they are not there.
  *
- * @param dataDir The folder of the file, where it is one.
+ * @param dataDir The folder of the file, if it is one.
  * @param url A PostgreSQL to use instead.
  */
 export async function openDatabase(dataDir: string, url?: string): Promise<DemoDatabase> {

@@ -14,7 +14,7 @@ export async function loadSecret(dataDir: string): Promise<string> {
   // 600 because with the secret one can sign in as any user.
   await writeFile(draft, randomBytes(32).toString("base64url"), { mode: 0o600 });
   try {
-    // Fails where the file is there. Unlike a file that is being written, it is never there without its secret.
+    // Fails if the file is there. Unlike a file that is being written, it is never there without its secret.
     await link(draft, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;

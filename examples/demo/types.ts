@@ -1,4 +1,4 @@
-// Renamed: @fastify/session, where it is installed as well, declares a `Session` of its own in "fastify"
+// Renamed: if @fastify/session is installed as well, it declares a `Session` of its own in "fastify"
 import type { Session as AuthSession } from "fastify-authjs";
 
 declare module "fastify" {

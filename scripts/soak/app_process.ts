@@ -25,7 +25,7 @@ export interface Ending {
   readonly code: number | null;
   readonly signal: string | null;
   readonly milliseconds: number;
-  /** What it said last, where it closed. */
+  /** What it said last, if it closed. */
   readonly last: Partial<Gauge> & { closed?: boolean };
 }
 

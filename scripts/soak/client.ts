@@ -42,7 +42,7 @@ export class Balancer {
     return chosen;
   }
 
-  /** Sends a request, and again to another process where the first has ended. */
+  /** Sends a request, and again to another process if the first has ended. */
   async send(user: Jar, path: string, sent: Sent = {}): Promise<Answer> {
     const { tally } = this;
     for (let attempt = 0;; attempt++) {

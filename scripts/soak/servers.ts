@@ -20,7 +20,7 @@ export interface Killable {
   start(): Promise<void>;
 }
 
-/** What is missing on this machine, in words for the operator; nothing where all is there. */
+/** What is missing on this machine, in words for the operator; nothing if all is there. */
 export function missingServers(): string[] {
   return [
     ...(postgresFolder() === undefined ? ["PostgreSQL (/usr/lib/postgresql/*/bin)"] : []),

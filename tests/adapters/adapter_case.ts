@@ -120,7 +120,7 @@ export async function databaseFile(): Promise<AsyncDisposable & { readonly path:
   };
 }
 
-/** Where the server of a case is: empty for one that needs none, nothing where it is missing. */
+/** Where the server of a case is: empty for one that needs none, nothing if it is missing. */
 export function urlOf({ server }: AdapterCase): string | undefined {
   return server === undefined ? "" : process.env[server] || undefined;
 }

@@ -1,5 +1,5 @@
 /**
- * What to run against the tables that adapters document, where these lack something.
+ * What to run against the tables that adapters document, if these lack something.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-/** Type-checks an app where the packages of its dependencies are hidden from it: pnpm's strict layout, and Yarn PnP. */
+/** Type-checks an app from which the packages of its dependencies are hidden: pnpm's strict layout, and Yarn PnP. */
 import { copyFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeProject, type Manifest } from "./consumer.ts";

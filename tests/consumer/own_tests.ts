@@ -14,7 +14,7 @@ const tests = fileURLToPath(new URL("../", import.meta.url));
 const denoConfig = fileURLToPath(new URL("../../scripts/packages/deno.json", import.meta.url));
 const denoLock = fileURLToPath(new URL("../../scripts/packages/deno.lock", import.meta.url));
 
-/** How long one test file may take: the slowest takes some two minutes where two run at a time. */
+/** How long one test file may take: the slowest takes some two minutes beside another. */
 const FILE_MILLISECONDS = 15 * 60_000;
 
 /** The test files that were made ready in a project. */

@@ -1,4 +1,4 @@
-/** The time of day jumps, as where a machine's clock is corrected: waits do not grow with it, and sessions go on. */
+/** The time of day jumps, as when a machine's clock is corrected: waits do not grow with it, and sessions go on. */
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
 import { FastifyAuth, type FastifyAuthConfig, getSession } from "fastify-authjs";
@@ -19,7 +19,7 @@ function jump(clock: Clock, milliseconds: number): void {
   clock.jumped += milliseconds;
 }
 
-/** Callbacks that count how often a session is refreshed, and hold that up where a test says so. */
+/** Callbacks that count how often a session is refreshed, and hold that up if a test says so. */
 function refreshing(hold: () => Promise<void> = () => Promise.resolve()) {
   const state = { refreshes: 0 };
   const callbacks: FastifyAuthConfig["callbacks"] = {
@@ -41,7 +41,7 @@ async function signedIn(config: FastifyAuthConfig) {
   return { app, client, [Symbol.asyncDispose]: () => app.close() };
 }
 
-/** What a promise leads to, or "nothing" where that takes too long for the test. */
+/** What a promise leads to, or "nothing" if that takes too long for the test. */
 function inTime<T>(promise: Promise<T>): Promise<T | "nothing"> {
   let timer: ReturnType<typeof setTimeout>;
   const late = new Promise<"nothing">((resolve) => timer = setTimeout(() => resolve("nothing"), 120_000));

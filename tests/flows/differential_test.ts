@@ -179,7 +179,7 @@ const FORM_COOKIE = "authjs.form";
 const SESSION_COOKIE = "authjs.session-token";
 const ATTRIBUTES = "HttpOnly; Path=/; SameSite=Lax";
 
-/** Why this plugin answers as it does, where a plain port answers otherwise. */
+/** Why this plugin answers otherwise than a plain port. */
 interface Rule {
   /** The beginning of its row in docs/migrate.md. */
   readonly row: string;

@@ -1,4 +1,4 @@
-/** The issuer that an authorization response or an ID token names (RFC 9207), where the provider is configured without. */
+/** The issuer that an authorization response or an ID token names (RFC 9207), if the provider is configured without. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
 import { attemptsOf } from "../support/attempts.ts";

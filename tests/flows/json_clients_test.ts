@@ -1,4 +1,4 @@
-/** Failed sign-ins for scripts: a status where the client asks for one, and what is wrong with a CSRF token. */
+/** Failed sign-ins for scripts: a status if the client asks for one, and what is wrong with a CSRF token. */
 import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
 import { AuthError, CredentialsSignin, type FastifyAuthConfig } from "fastify-authjs";
 import Credentials from "fastify-authjs/providers/credentials";

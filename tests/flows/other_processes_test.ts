@@ -1,4 +1,4 @@
-/** Several processes without a `store` are warned about, where one of them can know of another. */
+/** Several processes without a `store` are warned about, if one of them can know of another. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { execFile } from "node:child_process";
 import process from "node:process";

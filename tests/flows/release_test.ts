@@ -1,4 +1,4 @@
-/** A release goes out only where its papers agree. */
+/** A release goes out only if its papers agree. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { BUN_FLOOR, DENO_FLOOR, NODE_FLOOR, packageJson, REPOSITORY } from "../../scripts/package_json.ts";
 import { otherRepositories, readPapers, type Release, releaseFaults } from "../../scripts/release_check.ts";

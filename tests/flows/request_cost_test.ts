@@ -78,7 +78,7 @@ const HEADERS = [
   ..."x-auth-return-redirect x-forwarded-for x-forwarded-host x-forwarded-proto".split(" "),
 ];
 
-/** What a header begins with where it is read further only then. */
+/** What a header has to begin with to be read further. */
 const BEGINNINGS: Readonly<Record<string, readonly string[]>> = {
   accept: ["application/json,"],
   authorization: ["Bearer ", "Bearer eyJ.", "Basic "],

@@ -5,7 +5,7 @@ import { PLANS } from "../conformance/plans.ts";
 
 const read = (path: string) => Deno.readTextFile(new URL(`../../${path}`, import.meta.url));
 
-/** The test files that a text names, each with the beginning of a test's name where the text has one. */
+/** The test files that a text names, each with the beginning of a test's name if the text has one. */
 const references = (text: string) => [...text.matchAll(/`([\w/]+(?:_test|_suite)\.ts)`(?: "([^"]+)")?/g)];
 
 for (const page of ["docs/security.md", "docs/security-cases.md"]) {

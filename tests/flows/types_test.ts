@@ -87,7 +87,7 @@ type Further<Actual, Table> = Exclude<keyof Actual, keyof Table>;
 
 type Assignable<From, To> = [From] extends [To] ? true : false;
 
-/** Fails to compile, naming them, where there are any. */
+/** Fails to compile, naming them, if there are any. */
 function none<_Differing extends never>(): void {}
 
 function holds<_Statement extends true>(): void {}

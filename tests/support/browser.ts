@@ -41,7 +41,7 @@ export async function openPage(browser: Browser, options: BrowserContextOptions 
 }
 
 /**
- * A test that needs a browser. Without one it says that it did not run; in CI, where there has to be one, it fails.
+ * A test that needs a browser. Without one it says that it did not run; in CI, which has to have one, it fails.
  * It fails, too, if it has not ended after five minutes.
  *
  * @param name The test's name.

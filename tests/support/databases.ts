@@ -34,7 +34,7 @@ export interface TestDatabase extends AsyncDisposable {
   readonly url?: string;
   /** How many rows there are. */
   count(table: Table): Promise<number>;
-  /** Removes a table, where there are any. */
+  /** Removes a table, if there are any. */
   readonly drop?: (table: Table) => Promise<void>;
 }
 
@@ -168,7 +168,7 @@ export function unstorageRedis(url: string): DatabaseKind {
 }
 
 /**
- * The URL of a server, or nothing where there is none to test against: that is said, and with CI set it is an error.
+ * The URL of a server, or nothing if there is none to test against: that is said, and with CI set it is an error.
  *
  * @param variable The environment variable.
  * @param what What is not run without it.

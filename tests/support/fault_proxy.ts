@@ -22,7 +22,7 @@ export async function startFaultProxy(target: number): Promise<FaultProxy> {
   let isGone = false;
   const forward = (from: Socket, to: Socket) => {
     to.setNoDelay(true);
-    // In order, also where the delay changes
+    // In order, also if the delay changes
     let last = Promise.resolve();
     let waiting = 0;
     from.on("data", (chunk) => {

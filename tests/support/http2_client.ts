@@ -1,7 +1,7 @@
 /** An HTTP/2 connection that is closed at the end of its block. */
 import http2 from "node:http2";
 
-/** Connects; `using client = connectHttp2(…)` ends the connection. Deno can crash where many are ended by `close()`. */
+/** Connects; `using client = connectHttp2(…)` ends the connection. Deno can crash if many are ended by `close()`. */
 export function connectHttp2(
   url: string,
   options: http2.SecureClientSessionOptions = {},

@@ -22,7 +22,7 @@ export interface Nginx extends AsyncDisposable {
   readonly origin: string;
 }
 
-/** A test that needs nginx. Without one it says that it did not run; in CI, where there has to be one, it fails. */
+/** A test that needs nginx. Without one it says that it did not run; in CI, which has to have one, it fails. */
 export function nginxTest(name: string, run: () => Promise<void>): void {
   if (existsSync(executablePath)) return Deno.test(name, run);
   const text = `Not run, for want of nginx (${executablePath}; TEST_NGINX names another): ${name}`;
@@ -62,7 +62,7 @@ export async function startNginx(servers: string, names: string[]): Promise<Ngin
   }
 }
 
-/** Starts it; gives what it complained about where it ended at once. */
+/** Starts it; gives what it complained about if it ended at once. */
 async function start(folder: string, servers: string, port: number): Promise<ChildProcess | string> {
   await writeFile(join(folder, "servers.conf"), servers);
   await writeFile(

@@ -73,7 +73,7 @@ async function stop(server: Server): Promise<void> {
 
 function defaults(): Configuration {
   return {
-    // Its own default, which it warns about where it recognises it.
+    // Its own default, which it warns about if it recognises it.
     adapter: class extends MemoryAdapter {} as unknown as AdapterConstructor,
     jwks: { keys: [signingKey()] },
     cookies: { keys: [randomBytes(32).toString("base64url")] },

@@ -30,7 +30,7 @@ export interface Exchange {
 
 /** One provider. */
 export interface ProviderSample {
-  /** Its id, where that is not the name of the module. */
+  /** Its id, if that is not the name of the module. */
   id?: string;
   /** What it is configured with, besides `clientId` and `clientSecret`. */
   options?: Json;
@@ -57,7 +57,7 @@ export interface ProviderSample {
     auth: "basic" | "body";
     /** Parameters of the body besides those of OAuth itself. */
     params?: Record<string, string>;
-    /** What comes back. An `id_token` is added where `idToken` has claims. */
+    /** What comes back. An `id_token` is added if `idToken` has claims. */
     answer: Json;
     /** Headers that come back. */
     headers?: Record<string, string>;
@@ -68,7 +68,7 @@ export interface ProviderSample {
   idTokenAlgorithm?: "RS256" | "HS256";
   /** What comes back with the code, as a form that the browser posts. */
   posts?: Record<string, string>;
-  /** How the user's data are asked for, in this order; none where they are in the ID token. */
+  /** How the user's data are asked for, in this order; none if they are in the ID token. */
   userinfo?: Exchange[];
   /** Whether the user's data come as a signed JWT. */
   signedUserinfo?: boolean;

@@ -8,7 +8,7 @@ import { CLIENT, type ProviderSamples, TOKENS } from "./provider_sample.ts";
 const ADA_IMAGE = "https://images.example/ada.png";
 const BEARER = { access_token: "access-9012", token_type: "bearer" };
 
-/** What core asks for where a provider names no scope. */
+/** What core asks for if a provider names no scope. */
 const DEFAULT_SCOPE = "openid profile email";
 
 /** Every provider module of this kind. */
@@ -540,7 +540,7 @@ export const OAUTH_PROVIDERS_A_M = {
         headers: { "user-agent": "authjs" },
         answer: { id: 583231, login: "ada", name: null, email: null, avatar_url: ADA_IMAGE, type: "User" },
       },
-      // Asked for where the profile shows no address
+      // Asked for if the profile shows no address
       {
         url: "https://api.github.com/user/emails",
         headers: { "user-agent": "authjs" },

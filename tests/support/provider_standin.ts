@@ -130,7 +130,7 @@ export class StandIn {
 
   private kindOf(url: string): Kind | undefined {
     const { documents = {}, token, userinfo = [] } = this.sample;
-    // The order matters where one address serves two purposes.
+    // The order matters if one address serves two purposes.
     if (url in documents) return "discovery";
     if (url === token.url) return "token";
     if (userinfo.some((exchange) => exchange.url === url)) return "userinfo";

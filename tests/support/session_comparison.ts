@@ -190,7 +190,7 @@ export function inSeconds(seconds: number): string {
   return `in ${Math.floor((seconds + 7) / 10) * 10} s`;
 }
 
-/** An end that is told, also where a session callback returns nothing but that. */
+/** An end that is told, also if a session callback returns nothing but that. */
 function isEnd(name: string, value: unknown): boolean {
   return (name === "expires" || name === "session") && /^in -?\d+ s$/.test(String(value));
 }

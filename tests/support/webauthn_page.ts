@@ -1,5 +1,5 @@
 /**
- * An application with a page from which a browser goes through ceremonies, deviating where a test has it deviate.
+ * An application with a page from which a browser goes through ceremonies, deviating if a test has it deviate.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-/** Access tokens of providers in the rows of accounts, where sessions are in a database. */
+/** Access tokens of providers in the rows of accounts, if sessions are in a database. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Adapter } from "@auth/core/adapters";
 import { DrizzleAdapter } from "@auth/drizzle-adapter";

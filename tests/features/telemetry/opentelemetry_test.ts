@@ -113,7 +113,7 @@ Deno.test("a sign-in is a span, and requests to the provider and calls of the ad
   });
 });
 
-/** Sends as the instrumentation of `fetch` does: with a span of its own, and a header where it is sampled. */
+/** Sends as the instrumentation of `fetch` does: with a span of its own, and a header if it is sampled. */
 function instrumentedFetch(recorder: Recorder): typeof fetch {
   return (input, init) => {
     const span = recorder.tracerProvider.getTracer("other").startSpan("other", {}, context.active());

@@ -556,7 +556,7 @@ Deno.test("variables of next-auth are named where those of Auth.js are missing",
     });
   }));
 
-/** What a sign-in logs where authorize() returns this. */
+/** What a sign-in logs if authorize() returns this. */
 async function signInWith(user: unknown): Promise<string[]> {
   const { logger, lines } = captureLog();
   const provider = Credentials({

@@ -86,7 +86,7 @@ async function compare(params: JWTDecodeParams, stricter = false): Promise<Compa
   return { good, fast, refused };
 }
 
-/** What our decoder makes of a token by itself; `undefined` where it asks core. */
+/** What our decoder makes of a token by itself; `undefined` if it asks core. */
 function decodeWithoutCore({ token, secret, salt }: JWTDecodeParams) {
   const opened = open(token!, [secret].flat(), salt);
   return opened === undefined || opened instanceof Refusal ? opened : parseClaims(opened.text);

@@ -31,7 +31,7 @@ interface Service {
   readonly url: string;
   /** The header that has the key. */
   readonly key: [header: string, value: string];
-  /** What the service is to find in the request, where the mail is from `NAMED`. */
+  /** What the service is to find in the request, if the mail is from `NAMED`. */
   readonly verify: (request: MailRequest) => void | Promise<void>;
   /** The sign-in link in the request. */
   readonly link: (request: MailRequest) => string;

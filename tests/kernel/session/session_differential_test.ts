@@ -216,7 +216,7 @@ function required(theirs: Observed, read: Read): Observed {
   return expected;
 }
 
-/** Refused in other words, or where core accepts it; and of another's cookies, or of another process's, nothing is removed. */
+/** Refused in other words, or if core accepts it; and of another's cookies, or of another process's, nothing is removed. */
 function requiredOfRefused(theirs: Observed, { cookie, cookieName, secrets }: Read): Observed | undefined {
   const { token, names } = readSessionCookie(cookie, cookieName);
   const expected = { ...theirs, session: null, calls: [] };

@@ -44,7 +44,7 @@ class Browser extends Client {
     return answer;
   }
 
-  /** The end of the session as a read says it, in milliseconds; `undefined` where there is no session. */
+  /** The end of the session as a read says it, in milliseconds; `undefined` if there is no session. */
   async read(url = "/me"): Promise<number | undefined> {
     const answer = (await this.get(url)).json();
     const session = url === "/me" ? answer.session : answer;

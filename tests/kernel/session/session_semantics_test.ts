@@ -65,10 +65,10 @@ const DIFFERENCES = {
 interface Case {
   make?: ConfigMaker;
   carried: Carried | Promise<Carried>;
-  /** What core is shown instead, where it would take another application's cookie for a part of the session. */
+  /** What core is shown instead, if it would take another application's cookie for a part of the session. */
   theirs?: Promise<Carried>;
   differs?: (keyof typeof DIFFERENCES)[];
-  /** In how many seconds the session ends, where that differs. */
+  /** In how many seconds the session ends, if that differs. */
   ends?: number;
   /** The method of the adapter that fails. */
   failing?: string | undefined;

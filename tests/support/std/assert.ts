@@ -1,5 +1,5 @@
 /**
- * Stands in for the part of `@std/assert` that the tests use, over node:assert, where JSR cannot be reached.
+ * Stands in for the part of `@std/assert` that the tests use, over node:assert, if JSR cannot be reached.
  *
  * Where the two differ this one is the stricter (it tells a null prototype from a plain object, and compares no sets):
  * what passes here passes with the real one.

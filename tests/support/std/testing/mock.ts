@@ -1,5 +1,5 @@
 /**
- * Stands in for the part of `@std/testing/mock` that the tests use, where JSR cannot be reached.
+ * Stands in for the part of `@std/testing/mock` that the tests use, if JSR cannot be reached.
  *
  * @module
  */
