@@ -48,7 +48,7 @@ That name is the package's on npm; on Deno it is given to the package on JSR by
 \`deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify\`.
 
 Register \`<origin>/auth/callback/<id>\` as the callback URL with the provider; \`/auth\` is the prefix of the plugin. The
-variables are read from the environment where the configuration does not set \`clientId\`, \`clientSecret\`, \`issuer\` or
+variables are read from the environment if the configuration does not set \`clientId\`, \`clientSecret\`, \`issuer\` or
 \`apiKey\` itself.
 
 ## OAuth and OpenID Connect
@@ -71,13 +71,13 @@ ${table(["Provider", "Id", "Type", "Environment", "Callback URL", "Needs", "Give
 
 A provider of the type \`oauth\` is asked at its userinfo endpoint. With \`oidc\` the data are claims of the ID token.
 Some servers put none there and have them at the userinfo endpoint only (LemonLDAP::NG and oidc-provider, by
-default): where an ID token has no \`name\`, \`nickname\`, \`preferred_username\`, \`picture\` or \`email\`
+default): if an ID token has no \`name\`, \`nickname\`, \`preferred_username\`, \`picture\` or \`email\`
 although the scope \`profile\` or \`email\` was granted, the plugin asks the userinfo endpoint, too. \`idToken\` of the
 provider, as in \`Keycloak({ idToken: true })\`, says otherwise:
 
 ${
     table(["\`idToken\`", "Where \`profile()\`, the callbacks and the events have their claims from"], [
-      ["not set", "the ID token, and what it lacks from userinfo where it has no data of the user"],
+      ["not set", "the ID token, and what it lacks from userinfo if it has no data of the user"],
       ["\`true\`", "the ID token alone"],
       ["\`false\`", "userinfo alone"],
     ])
@@ -89,7 +89,7 @@ the reason in the log.
 ## The issuer
 
 A server may name itself in its answer with \`iss\` (RFC 9207), so that an answer of one server is not taken for
-another's. It is compared to the letter with the provider's \`issuer\`. Where a provider of the type \`oauth\` has none
+another's. It is compared to the letter with the provider's \`issuer\`. If a provider of the type \`oauth\` has none
 configured, it is compared with the document at \`wellKnown\`; without that, the server's own metadata have to name the
 \`authorization\` and \`token\` endpoints that are configured. What still cannot be known is refused, and the log names
 the \`issuer\` to set.

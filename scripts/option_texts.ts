@@ -7,7 +7,7 @@
 export interface OptionText {
   text: string;
   default?: string;
-  /** Where the type has a name of its own, whose parts `deno doc` does not show. */
+  /** If the type has a name of its own, whose parts `deno doc` does not show. */
   type?: string;
 }
 
@@ -37,7 +37,7 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
     default: "`2_592_000` (30 days)",
   },
   "session.updateAge": {
-    text: "The age in seconds from which a read renews a session. A twentieth of `maxAge` is used where that is less.",
+    text: "The age in seconds from which a read renews a session. A twentieth of `maxAge` is used if that is less.",
     default: "`86_400` (one day)",
   },
   "session.generateSessionToken": {
@@ -52,7 +52,7 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
     default: "that of core",
   },
   "jwt.decode": {
-    text: "Reads a session token; `null` or an error where it is none.",
+    text: "Reads a session token; `null` or an error if it is none.",
     type: "(params: JWTDecodeParams) => Awaitable<JWT | null>",
     default: "that of core",
   },
@@ -149,8 +149,7 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
     webauthnChallenge: [IN_STATE],
   }),
   trustHost: {
-    text:
-      "Whether `request.host` may decide the public origin where neither `origin` nor `AUTH_URL` is set. Only where " +
+    text: "Whether `request.host` may decide the public origin if neither `origin` nor `AUTH_URL` is set. Only if " +
       "the Host header is checked before it gets to the application.",
     default:
       "`AUTH_TRUST_HOST`; without it, `true` on Vercel and Cloudflare Pages and unless `NODE_ENV` is `production`",
