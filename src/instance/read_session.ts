@@ -135,7 +135,7 @@ const lostAt = ({ routeOptions }: SessionRequest) =>
 
 /** As in core, the first counts, whether it is valid or not. The other one can be neither replaced nor removed. */
 const repeated = ({ names }: SessionCookie) =>
-  `a request has several cookies named ${JSON.stringify(names[0])}, of which the first counts. Where ` +
+  `a request has several cookies named ${JSON.stringify(names[0])}, of which the first counts. If ` +
   "`cookies.sessionToken` had another `domain` or `path` before, browsers keep the cookie that they have beside " +
   "the new one, and it can be neither replaced nor removed: give the session cookie another `name`, with which " +
   "users sign in once more.";
