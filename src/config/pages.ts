@@ -10,38 +10,23 @@ import type { ProviderSummary } from "../provider/summary.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import { later } from "../utils/later.ts";
 
-export interface PageSettings {
-  readonly look: Look;
-  readonly theme: string;
-  readonly providers: readonly ProviderView[];
-  readonly languages: Languages;
-  /** The name of the site; without one it is the host. */
-  readonly siteName: string | undefined;
-  /** The application's page for mailed links. */
-  readonly confirmEmail: string | undefined;
-  /** Whether a page offers to add a passkey. */
-  readonly passkeyOffer: boolean;
-  /** What the pages may reach besides their own origin. */
-  readonly policy: ReturnType<typeof pagePolicy>;
-  readonly render: (page: Page, view: PageView) => Promise<string>;
-}
-
 export function pageSettings(
   { adapter, pages = {}, session = {}, theme = {} }: FastifyAuthConfig,
   providers: readonly Provider[],
   summaries: readonly ProviderSummary[],
   languages: Languages,
-): PageSettings {
+) {
   const { siteName, links = {}, panel, themeColor, darkLogo, favicon, style } = pages;
   const views = providers.map(toProviderView).filter((view) => view !== undefined);
   const { logo = darkLogo, colorScheme = "auto" } = theme;
   const rememberMe = session.ephemeralMaxAge !== false;
-  const look = { logo, darkLogo, favicon, themeColor, panel, links, style, colorScheme, rememberMe };
+  const look: Look = { logo, darkLogo, favicon, themeColor, panel, links, style, colorScheme, rememberMe };
   return {
     look,
     theme: themeRules(theme),
     providers: views,
     languages,
+    /** Without one it is the host. */
     siteName,
     confirmEmail: pages.confirmEmail,
     passkeyOffer: pages.passkeyOffer !== false && pages.signIn === undefined && adapter !== undefined &&
@@ -59,7 +44,7 @@ export function pageSettings(
   };
 }
 
-export function assetOptions({ theme, providers }: PageSettings): AssetOptions {
+export function assetOptions({ theme, providers }: ReturnType<typeof pageSettings>): AssetOptions {
   const drawn = providers.filter(({ type, logo }) => /^(?:oauth|oidc)$/.test(type) && logo === undefined);
   return { theme, logos: drawn.map(({ brand }) => brand), passkeys: providers.some(({ type }) => type === "webauthn") };
 }

@@ -8,14 +8,8 @@ import { GUARD, type Guarding, type MarkedGuard, sessionGuard } from "./guard.ts
 import { declaredAuth, type RouteAuth, type RouteAuthConfig, type RouteAuthOptions } from "./guard_options.ts";
 import { isSignInRoute } from "./sign_in_redirect.ts";
 
-/** A declared guard. Which registration it is for is known when all are there. */
-interface Declaration {
-  readonly scope: object;
-  readonly options: RouteAuthOptions;
-  /** What declares it, for errors. */
-  readonly where: string;
-  guard?: MarkedGuard;
-}
+/** Makes a declared guard, once: which registration it is for is known when all are there. */
+type Declaration = () => MarkedGuard;
 
 /** The decorator of the root instance that keeps its {@linkcode RouteGuards}. */
 const GUARDS: unique symbol = Symbol("fastify-authjs.routeGuards");
@@ -52,7 +46,7 @@ export class RouteGuards {
     root.decorate(GUARDS, this as object);
     if (mayMissRoutes) this.#guardUnseen();
     root.addHook("onReady", async () => {
-      for (const declaration of this.#declarations) this.#guardOf(declaration);
+      for (const guardOf of this.#declarations) guardOf();
       for (const route of this.#seen.keys()) assertSeen(route);
       this.#nameOpenRoutes(mayMissRoutes);
       const described = [...this.#seen].filter(([{ config }, scope]) =>
@@ -68,14 +62,14 @@ export class RouteGuards {
     this.#root.addHook("onRequest", (request, reply, done): unknown => {
       const { config } = request.routeOptions;
       if (config === undefined || isSeen(config)) return done();
-      let declaration = this.#unseen.get(config);
-      if (declaration === undefined) {
+      let guardOf = this.#unseen.get(config);
+      if (guardOf === undefined) {
         const where = nameOf(request.routeOptions);
         const options = declaredAuth(config, where) ?? false;
-        declaration = options && { scope: request.server, options, where };
-        this.#unseen.set(config, declaration);
+        guardOf = options && this.#declare(request.server, options, where);
+        this.#unseen.set(config, guardOf);
       }
-      return declaration === false ? done() : this.#guardOf(declaration)(request, reply);
+      return guardOf === false ? done() : guardOf()(request, reply);
     });
   }
 
@@ -102,10 +96,10 @@ export class RouteGuards {
     if (options === undefined) return;
     route.config = { ...route.config, [SEEN]: (route.config as RouteAuthConfig).auth } as object;
     if (options === false) return;
-    const declaration: Declaration = { scope, options, where };
-    this.#declarations.push(declaration);
-    const guard = (request: FastifyRequest, reply: FastifyReply) => this.#guardOf(declaration)(request, reply);
-    const marked = Object.assign(guard, { [GUARD]: (config: unknown) => this.#guardOf(declaration)[GUARD](config) });
+    const guardOf = this.#declare(scope, options, where);
+    this.#declarations.push(guardOf);
+    const guard = (request: FastifyRequest, reply: FastifyReply) => guardOf()(request, reply);
+    const marked = Object.assign(guard, { [GUARD]: (config: unknown) => guardOf()[GUARD](config) });
     // A new array: the given one may be shared among routes.
     route.onRequest = [marked, ...[route.onRequest ?? []].flat()];
   }
@@ -122,16 +116,12 @@ export class RouteGuards {
     this.#root.log.info(`Open by \`config: { auth: false }\` in a guarded scope: ${names}.${missed}`);
   }
 
-  #guardOf(declaration: Declaration): MarkedGuard {
-    if (declaration.guard === undefined) {
-      const { mountPath: _, ...options } = declaration.options;
-      const { config } = this.#registrationOf(declaration);
-      declaration.guard = sessionGuard(config, options, declaration.where);
-    }
-    return declaration.guard;
+  #declare(scope: object, { mountPath, ...options }: RouteAuthOptions, where: string): Declaration {
+    let guard: MarkedGuard | undefined;
+    return () => guard ??= sessionGuard(this.#registrationOf(scope, mountPath, where).config, options, where);
   }
 
-  #registrationOf({ scope, options: { mountPath }, where }: Declaration): Mounted {
+  #registrationOf(scope: object, mountPath: string | undefined, where: string): Mounted {
     const all = mountedIn(this.#root);
     if (all.length === 0) {
       throw invalid(

@@ -2,17 +2,9 @@
 import { unpack } from "../utils/unpack.ts";
 import { contrast, luminanceOf } from "./colour.ts";
 
-export interface LogoSprite {
-  /** An SVG document with a `symbol` for each logo, by its id. */
-  readonly svg: string;
-  readonly css: string;
-  /** The ids that there is a logo of. */
-  readonly ids: ReadonlySet<string>;
-}
-
-/** Makes the file. What is not asked for is not in it. */
-export async function logoSprite(wanted: readonly string[]): Promise<LogoSprite> {
-  if (wanted.length === 0) return { svg: "", css: "", ids: new Set() };
+/** Makes the file, with a `symbol` for each of the logos that are asked for, by its id. */
+export async function logoSprite(wanted: readonly string[]) {
+  if (wanted.length === 0) return { svg: "", css: "", ids: new Set<string>() };
   const { LOGOS } = await import("./logos.ts");
   const logos = unpack(LOGOS).split("\n")
     .map((line) => line.split("\t") as Logo)

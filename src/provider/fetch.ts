@@ -6,7 +6,7 @@ import { checkedDocument, discoveryRedirect, isDiscoveryUrl } from "./discovery.
 import { FastifyAuthError, invalidProvider } from "../errors.ts";
 import { redactUrl } from "../http/redact.ts";
 import { type ProviderError, ProviderUnavailable, waitForProvider } from "./provider_error.ts";
-import { variableOf } from "./settings.ts";
+import { factoryIdOf, type Settings, variableOf } from "./settings.ts";
 import { discoveryUrl } from "./summary.ts";
 import { errorTypeOf, providerRequests } from "../telemetry/operations.ts";
 import type { ProviderEndpoint } from "../types.ts";
@@ -28,14 +28,6 @@ export interface ProviderLimits {
   readonly insecure?: readonly string[];
 }
 
-interface ConfiguredProvider {
-  readonly issuer?: string | undefined;
-  readonly wellKnown?: string | undefined;
-  readonly factoryId?: string;
-  /** Whether it corrects token responses that depart from the standard (`token.conform`). */
-  readonly conforms?: boolean;
-}
-
 /** Not `typeof fetch`: with the types of Node that has overloads with an empty type of options on Deno 2.8. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
 
@@ -44,8 +36,11 @@ export function limitedFetch(
   provider: string,
   inner: Fetch,
   limits: ProviderLimits,
-  { issuer, wellKnown, factoryId = provider, conforms = false }: ConfiguredProvider = {},
+  settings: Settings = {},
 ): Fetch {
+  const { issuer, wellKnown, token } = settings as { readonly [name: string]: string | undefined };
+  // Whether it corrects token responses that depart from the standard.
+  const conforms = typeof (Object(token) as Settings).conform === "function";
   const documents = new LRUCache<string, string, () => Promise<string>>({
     max: DOCUMENTS,
     ttl: DOCUMENT_LIFETIME,
@@ -91,7 +86,9 @@ export function limitedFetch(
     const load = async () => {
       const response = await send(url.href, { ...init, redirect: "manual" }, url).catch((error) => {
         if (error instanceof FastifyAuthError && error.code === "FST_AUTHJS_UNAVAILABLE") {
-          const setting = url === configured ? "`wellKnown`" : `\`issuer\` (or ${variableOf(factoryId, "ISSUER")})`;
+          const setting = url === configured
+            ? "`wellKnown`"
+            : `\`issuer\` (or ${variableOf(factoryIdOf(settings) || provider, "ISSUER")})`;
           error.message += ` That is the discovery document of its issuer: check ${setting}, and that this ` +
             "server can reach it.";
         }

@@ -7,7 +7,7 @@ import { type MailSettings, writeEmails } from "./email_message.ts";
 import type { Fetch, ProviderLimits } from "./fetch.ts";
 import { toOpenIdClient } from "./openid_client.ts";
 import { waitForProvider } from "./provider_error.ts";
-import { applyOptions, factoryIdOf, type Settings } from "./settings.ts";
+import { applyOptions, type Settings } from "./settings.ts";
 import type { SigningKeys } from "./signing_keys.ts";
 import type { TokenEndpointHandler } from "./types.ts";
 import { completeFromUserinfo } from "./userinfo.ts";
@@ -55,16 +55,10 @@ function limitRequests(provider: Provider, limits: ProviderLimits): Provider {
   }
   if (settings.type !== "oauth" && settings.type !== "oidc") return limited as unknown as Provider;
   const send = settings[customFetch] as Fetch | undefined ?? ((...args: Parameters<Fetch>) => fetch(...args));
-  const configured = {
-    issuer: settings.issuer as string | undefined,
-    wellKnown: settings.wellKnown as string | undefined,
-    factoryId: factoryIdOf(settings),
-    conforms: typeof (settings.token as Settings | undefined)?.conform === "function",
-  };
   // Loaded with the first request: it makes responses, for which Node loads all of its `fetch`.
   const limitedFetch = later(async () => {
     const { limitedFetch } = await import("./fetch.ts");
-    return limitedFetch(id, send, limits, configured);
+    return limitedFetch(id, send, limits, settings);
   });
   return { ...limited, [customFetch]: limitedFetch } as unknown as Provider;
 }

@@ -77,13 +77,6 @@ export async function loadMockServer(
   }
 }
 
-export interface IssuerState {
-  /** The user who signs in next. */
-  user: IssuerUser;
-  /** What the authorization endpoint answers with instead of a code. */
-  error: string | undefined;
-}
-
 /** What a client was allowed, and by whom. */
 interface Grant {
   readonly user: IssuerUser;
@@ -104,7 +97,7 @@ export async function issuerService(
   { OAuth2Server }: MockServer,
   url: string,
   lifetime: number,
-  state: IssuerState,
+  state: { readonly user: IssuerUser; readonly error: string | undefined },
 ): Promise<Service> {
   const { issuer, service } = new OAuth2Server(undefined, undefined, { endpoints: { endSession: "/logout" } });
   issuer.url = url;

@@ -1,9 +1,7 @@
 /** What a language has texts for. */
 import type { en } from "./en.ts";
 
-export type TextKey = keyof typeof en;
-
-export type Texts = Readonly<Record<TextKey, string>>;
+export type Texts = Readonly<Record<keyof typeof en, string>>;
 
 /** Hebrew, Arabic and the scripts between them, which are written from right to left. */
 const RIGHT_TO_LEFT = /[\u0590-\u08ff]/;
