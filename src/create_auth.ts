@@ -1,8 +1,8 @@
 /** One object for everything that an application does with Auth.js. */
 import type { FastifyRequest } from "fastify";
-import type { SignInActionOptions, SignOutActionOptions } from "./actions/actions.ts";
 import type { ActionAuth } from "./actions/perform.ts";
 import type { AuthObject, CreateAuthConfig, SessionOf, TenantAuthObject } from "./auth_object.ts";
+import type { ListedActions } from "./features/feature.ts";
 import { type FeatureActions, FEATURES } from "./features/mod.ts";
 import { assertSessionArguments, invalid, isRequestOrReply } from "./instance/arguments.ts";
 import { authInstance } from "./instance/auth_instance.ts";
@@ -16,10 +16,13 @@ import { readClaims } from "./instance/read_session.ts";
 import { Tenants } from "./instance/tenants.ts";
 import { later } from "./utils/later.ts";
 
-// Loaded when they are first used.
-const signIn = later(async () => (await import("./actions/actions.ts")).signIn);
-const signOut = later(async () => (await import("./actions/actions.ts")).signOut);
-const updateSession = later(async () => (await import("./actions/actions.ts")).updateSession);
+/** The functions of the object that are loaded when they are first called. */
+const ACTIONS: readonly ListedActions[] = [
+  { load: () => import("./actions/actions.ts"), ofRequest: ["signIn", "signOut", "updateSession"] },
+  ...FEATURES.flatMap(({ actions }) => actions ?? []),
+];
+
+type LoadedActions = FeatureActions & Pick<AuthObject, "signIn" | "signOut" | "updateSession">;
 
 /**
  * Makes one object of a configuration: the plugin, `getSession()`, `requireSession()`, and everything else that the
@@ -84,15 +87,8 @@ function authOf(config: CreateAuthConfig): AuthObject {
       return await getSession(request, own) as Session & { user: User };
     },
     requireSession: (options) => requireSession(own, options as RequireSessionOptions),
-    signIn: (async (request, reply, provider, options: SignInActionOptions = {}) =>
-      await signIn(acting(), request, reply, provider, options)) as AuthObject["signIn"],
-    signOut: (async (request, reply, options: SignOutActionOptions = {}) =>
-      await signOut(acting(), request, reply, options)) as AuthObject["signOut"],
-    updateSession: (async (request, reply, data, options = {}) =>
-      await updateSession(acting(), request, reply, data, options)) as AuthObject["updateSession"],
-    getToken: (request) =>
-      readClaims(request, own),
-    ...featureActions(acting),
+    getToken: (request) => readClaims(request, own),
+    ...loadedActions(acting),
   });
 }
 
@@ -113,10 +109,8 @@ function assertGuarded({ routeOptions, server }: Partial<FastifyRequest> = {}): 
   );
 }
 
-/** What the features add: functions that are loaded with the first call. */
-function featureActions(acting: () => ActionAuth): FeatureActions {
-  const listed = FEATURES.flatMap(({ actions }) => actions ?? []);
-  const functions = listed.flatMap(({ load, ofRequest = [], ofConfiguration = [] }) =>
+function loadedActions(acting: () => ActionAuth): LoadedActions {
+  const functions = ACTIONS.flatMap(({ load, ofRequest = [], ofConfiguration = [] }) =>
     [...ofRequest, ...ofConfiguration].map((name) => [
       name,
       later(async () => {
@@ -145,16 +139,13 @@ function tenantAuth(choose: ConfigForRequest): TenantAuthObject {
       const object = objectOf(await tenants.configOf(request));
       return await (object[name] as (...given: unknown[]) => unknown)(request, ...rest);
     }) as unknown as PerRequest[Name];
-  const ofRequest = FEATURES.flatMap(({ actions }) => actions?.ofRequest ?? []) as (keyof PerRequest)[];
+  const ofRequest = ACTIONS.flatMap(({ ofRequest = [] }) => ofRequest) as (keyof PerRequest)[];
   return withoutPlugin<TenantAuthObject>({
     plugin: FastifyAuth(choose),
     getSession: (request) => getSession(request, choose) as ReturnType<AuthObject["getSession"]>,
     requireSession: (options) => requireSession(choose, options as RequireSessionOptions),
-    signIn: call("signIn"),
-    signOut: call("signOut"),
-    updateSession: call("updateSession"),
     getToken: call("getToken"),
-    ...Object.fromEntries(ofRequest.map((name) => [name, call(name)])) as unknown as FeatureActions,
+    ...Object.fromEntries(ofRequest.map((name) => [name, call(name)])) as unknown as LoadedActions,
     forConfig(config) {
       if (typeof config?.tenant !== "string") {
         throw invalid("forConfig()", "give it a configuration with a `tenant`, such as the function returns.");

@@ -75,18 +75,13 @@ export interface SignInActionResult {
   readonly signedIn: boolean;
 }
 
-/**
- * Begins a sign-in, or signs in with credentials.
- * @param isLinked Whether a guard asks. Links of other sites may lead to a guarded page: the user is signed in already,
- * and signs in again with the same provider.
- */
+/** Begins a sign-in, or signs in with credentials. */
 export async function signIn(
   auth: ActionAuth,
   request: ActionRequest,
   reply: GuardedReply,
   provider: string | undefined,
-  options: SignInActionOptions,
-  isLinked = false,
+  options: SignInActionOptions = {},
 ): Promise<SignInActionResult | void> {
   assertObject(options, "options of signIn()");
   const { authorizationParams, callbackUrl, rememberMe } = options;
@@ -105,7 +100,6 @@ export async function signIn(
     fields,
     callbackUrl,
     handle: posted ? handleCallback as Handler : handleSignIn,
-    isLinked,
     isSent: options.redirect !== false,
   });
   if (options.redirect === false) return { url: urlOf(outcome), signedIn: Boolean(outcome.answer.session) };
@@ -115,7 +109,7 @@ export async function signOut(
   auth: ActionAuth,
   request: ActionRequest,
   reply: GuardedReply,
-  options: SignOutActionOptions,
+  options: SignOutActionOptions = {},
 ): Promise<SignOutActionResult | void> {
   assertObject(options, "options of signOut()");
   const { callbackUrl, redirect, allowGet = false } = options;
@@ -139,7 +133,7 @@ export async function updateSession(
   request: ActionRequest,
   reply: GuardedReply,
   data: unknown,
-  options: AllowGetOptions,
+  options: AllowGetOptions = {},
 ): Promise<Session> {
   assertObject(options, "options of updateSession()");
   const outcome = await perform(auth, request, reply, {

@@ -34,6 +34,11 @@ export type ActionRequest = SessionRequest & Pick<FastifyRequest, "method"> & {
 export interface ActionAuth {
   readonly config: FastifyAuthConfig;
   readonly instance: AuthInstance;
+  /**
+   * Whether a guard asks. Links of other sites may lead to a guarded page: the user is signed in already, and signs in
+   * again with the same provider.
+   */
+  readonly isLinked?: boolean;
 }
 
 interface Action extends Asked {
@@ -50,8 +55,6 @@ interface Asked {
   readonly action: string;
   readonly provider?: string | undefined;
   readonly query?: Readonly<Record<string, string>> | undefined;
-  /** Whether links of other sites may ask for it. */
-  readonly isLinked?: boolean;
   /** The function that was called, if its route must not be reached by links. */
   readonly notForLinks?: string | false;
   /** What the user has entered: an object, or else refused once the request is known to be the user's own. */
@@ -96,9 +99,9 @@ export async function perform(
 }
 
 async function contextOf(
-  { config, instance }: ActionAuth,
+  { config, instance, isLinked = false }: ActionAuth,
   request: ActionRequest,
-  { action, provider, query, fields, callbackUrl, isLinked = false, notForLinks = false }: Asked,
+  { action, provider, query, fields, callbackUrl, notForLinks = false }: Asked,
 ): Promise<RequestContext> {
   const problem = await instance.problem();
   if (problem !== undefined) throw problem;

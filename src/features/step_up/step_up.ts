@@ -110,7 +110,7 @@ async function startStepUp(
   }
   const callbackUrl = returnPath(request, config);
   const asked = { authorizationParams: parametersOf(stepUp), ...(callbackUrl !== undefined && { callbackUrl }) };
-  await signIn({ config, instance }, request as never, reply as FastifyReply, used.id, asked, true);
+  await signIn({ config, instance, isLinked: true }, request as never, reply as FastifyReply, used.id, asked);
   return true;
 }
 
