@@ -14,11 +14,7 @@ import { newVisitor, type Visit } from "./visitor.ts";
  * Checks an application by the path of its module. Loading may take the timeout (30 s), and so may each request to a
  * provider (10 s), in milliseconds.
  */
-export async function checkApp(
-  file: string,
-  offline: boolean,
-  timeout: number | undefined,
-): Promise<{ findings: Finding[]; text: string }> {
+export async function checkApp(file: string, offline: boolean, timeout: number | undefined) {
   const { apps, failure, close } = await loadApp(file, timeout ?? 30_000);
   try {
     if (failure !== undefined) return { findings: [explain(failure)], text: "" };
@@ -38,11 +34,7 @@ export async function checkApp(
 const NOT_MOUNTED = "The application does not register FastifyAuth(): " +
   '`await app.register(FastifyAuth(config), { prefix: "/auth" })`.';
 
-async function checkReport(
-  { mount: path, warnings, providers }: Report,
-  offline: boolean,
-  timeout = 10_000,
-): Promise<Finding[]> {
+async function checkReport({ mount: path, warnings, providers }: Report, offline: boolean, timeout = 10_000) {
   const starts = `FastifyAuth is mounted at ${path}, and the application starts.`;
   if (providers === undefined) return [ok("mount", `${starts} ${PER_REQUEST}`)];
   const documents = offline ? [] : providers.map((provider) => checkDiscovery(provider, timeout));

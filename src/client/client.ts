@@ -105,11 +105,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
   }
 
   /** With a CSRF token. One that is refused, since its cookie has gone, is replaced once. */
-  async function post(
-    path: string,
-    fields: Record<string, unknown>,
-    { isOurs = leadsOn, asJson = false } = {},
-  ): Promise<Sent> {
+  async function post(path: string, fields: Record<string, unknown>, { isOurs = leadsOn, asJson = false } = {}) {
     for (let isFirst = true;; isFirst = false) {
       const asked = csrf ??= request("/csrf", isObject);
       const found = await asked;

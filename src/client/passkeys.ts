@@ -48,11 +48,7 @@ interface Browser {
  * @returns The credential, in JSON.
  * @throws {DOMException} of the browser, by which a ceremony ends (WebAuthn sections 5.1.3 and 5.1.4).
  */
-export async function getCredential(
-  { action, options }: Ceremony,
-  signal: AbortSignal,
-  mediation?: "conditional",
-): Promise<string> {
+export async function getCredential({ action, options }: Ceremony, signal: AbortSignal, mediation?: "conditional") {
   const { PublicKeyCredential, navigator } = globalThis as unknown as Browser;
   const isSupported = PublicKeyCredential !== undefined &&
     (mediation === undefined || await PublicKeyCredential.isConditionalMediationAvailable?.());

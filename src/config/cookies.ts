@@ -43,11 +43,7 @@ type AuthCookie = keyof typeof CORE;
 const UNSENT: readonly AuthCookie[] = ["pkceCodeVerifier", "nonce", "webauthnChallenge"];
 
 /** Merges the configuration's settings of a cookie of core over the defaults. It has none of one of our own. */
-export function cookieSettings(
-  cookie: AuthCookie | CookieDefinition,
-  core: CookieConfig,
-  secure: boolean,
-): CookieSettings {
+export function cookieSettings(cookie: AuthCookie | CookieDefinition, core: CookieConfig, secure: boolean) {
   const secureCookies = core.useSecureCookies ?? secure;
   const definition: CookieDefinition = typeof cookie === "string" ? CORE[cookie] : cookie;
   const configured = typeof cookie === "string" ? core.cookies?.[cookie] : undefined;

@@ -83,11 +83,7 @@ export interface PublicPaths {
  * is removed on the way from every request: `https://app.example/api/auth` and the mount `/auth` mean that users see
  * `/me` at `/api/me`. Any other path is that of the auth routes alone.
  */
-export function publicPaths(
-  mountPath: string,
-  origin: PublicOrigin | undefined,
-  isMounted: (path: string) => boolean,
-): PublicPaths {
+export function publicPaths(mountPath: string, origin: PublicOrigin | undefined, isMounted: (path: string) => boolean) {
   const path = origin?.path ?? "";
   if (path === "") return { mount: mountPath, removed: "" };
   for (let start = 0; start !== -1; start = path.indexOf("/", start + 1)) {

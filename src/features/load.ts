@@ -33,11 +33,7 @@ export async function loadFeatures(list: readonly ListedFeature[], setup: Setup)
   };
 }
 
-export function lackingFeature(
-  list: readonly ListedFeature[],
-  options: FeatureSignOutOptions,
-  facts: Facts,
-): string | undefined {
+export function lackingFeature(list: readonly ListedFeature[], options: FeatureSignOutOptions, facts: Facts) {
   for (const listed of list) {
     const problem = !isUsed(listed, facts) && listed.lacking?.(options);
     if (problem) return problem;

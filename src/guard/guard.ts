@@ -180,10 +180,7 @@ async function accessOf(visit: Visit, options: RequireSessionOptions): Promise<t
 }
 
 /** Why a signed-in user has to sign in again, for the first feature that says so. */
-async function refusalOf(
-  { request, config, auth }: Visit,
-  options: RequireSessionOptions,
-): Promise<GuardRefusal | undefined> {
+async function refusalOf({ request, config, auth }: Visit, options: RequireSessionOptions) {
   for (const { onGuard } of auth.hooks) {
     const refusal = await onGuard?.({ request, config, auth, options });
     if (refusal !== undefined) return refusal;
@@ -203,11 +200,7 @@ function assertOwnUpgrade({ request, auth: { config } }: Visit): void {
  * Redirects a browser that requests a page, and refuses other requests. The hook has to return the reply: otherwise
  * Fastify would go on to the handler while an asynchronous `onSend` hook runs.
  */
-async function sendToSignIn(
-  visit: Visit,
-  refusal: GuardRefusal | undefined,
-  alternative: string | undefined,
-): Promise<unknown> {
+async function sendToSignIn(visit: Visit, refusal: GuardRefusal | undefined, alternative: string | undefined) {
   const { request, reply, config, auth } = visit;
   const isBearer = hasBearer(visit);
   if (isBearer && !refusal) publishRefusal(visit, "FST_AUTHJS_UNAUTHENTICATED", null);

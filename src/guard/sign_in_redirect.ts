@@ -20,11 +20,7 @@ export function isPageView({ method, headers }: PageRequest): boolean {
 const ADDED_PARAMETERS = ["callbackUrl", "code", "error"];
 
 /** The URL of the sign-in page, with a callback URL and what else it is told; nothing if there is no such page. */
-export function signInAddress(
-  request: PageRequest,
-  config: FastifyAuthConfig,
-  asked: Record<string, string> = {},
-): string | undefined {
+export function signInAddress(request: PageRequest, config: FastifyAuthConfig, asked: Record<string, string> = {}) {
   const page = signInPage(request, config);
   if (page === undefined) return undefined;
   const { path, query, hash } = splitUrl(page);

@@ -10,10 +10,7 @@ interface OriginInUse {
 }
 
 /** What a request says of its origin, if that is something else; if uncertain, a proxy may only have its own Host. */
-export function originContradiction(
-  request: OriginRequest,
-  used: OriginInUse,
-): { readonly message: string; readonly certain: boolean } | undefined {
+export function originContradiction(request: OriginRequest, used: OriginInUse) {
   const { origin: { href }, from: setting } = used;
   const { headers } = request;
   // Most forms, before their addresses are parsed.

@@ -12,10 +12,7 @@ export function prefersJson(accept: string | undefined): boolean {
  * The language that the client prefers among those available, "en" also for one who prefers "en-GB".
  * @returns `undefined` if it accepts none of them, or names none.
  */
-export function preferredLanguage(
-  acceptLanguage: string | undefined,
-  available: readonly string[],
-): string | undefined {
+export function preferredLanguage(acceptLanguage: string | undefined, available: readonly string[]) {
   if (!acceptLanguage) return undefined;
   return preferences({ "accept-language": acceptLanguage }).language([...available]);
 }

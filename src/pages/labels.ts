@@ -16,10 +16,7 @@ const MAIL_SERVICES: ReadonlySet<string> = new Set([
 ]);
 
 /** The text of a provider's button: "Sign in with …", unless its name is only the default of core's factory. */
-export function signInLabel(
-  { type, name, fields }: Pick<ProviderView, "type" | "name" | "fields">,
-  texts: Texts,
-): string {
+export function signInLabel({ type, name, fields }: Pick<ProviderView, "type" | "name" | "fields">, texts: Texts) {
   if (type === "credentials" && name === "Credentials") {
     const password = fields.some(({ attributes }) => attributes.type === "password");
     return texts[password ? "signIn.password" : "signIn.credentials"];

@@ -25,10 +25,7 @@ ${actions}`;
 }
 
 /** Adds a passkey after another sign-in, or goes on without. The script goes on if the browser has none. */
-export function addPasskeyPage(
-  { provider, csrfToken, callbackUrl }: PageOf<"addPasskey">,
-  view: PageView,
-): PageContent {
+export function addPasskeyPage({ provider, csrfToken, callbackUrl }: PageOf<"addPasskey">, view: PageView) {
   const { texts } = view.language;
   const register = { primary: true, name: "action", value: "register", disabled: true };
   const form = postForm(

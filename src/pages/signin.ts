@@ -121,13 +121,7 @@ export function beginAgain(
   return { head: passkeyScript([provider], view), main };
 }
 
-function signInForm(
-  form: SignInForm,
-  main: boolean,
-  page: SignInPage,
-  { failed, notice }: Failure,
-  view: PageView,
-): SafeHtml {
+function signInForm(form: SignInForm, main: boolean, page: SignInPage, { failed, notice }: Failure, view: PageView) {
   const { provider, mail } = form;
   const { id, brand, type } = provider;
   const { csrfToken, callbackUrl } = page;

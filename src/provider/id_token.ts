@@ -13,12 +13,7 @@ import type { SigningKeys } from "./signing_keys.ts";
  * refuse, and so are the claims. If the provider publishes no keys, TLS stands for the signature.
  * @param required Whether a token is refused then.
  */
-export async function verifiedResponse(
-  response: Response,
-  client: OpenIdClient,
-  keys: SigningKeys,
-  required: boolean,
-): Promise<Response> {
+export async function verifiedResponse(response: Response, client: OpenIdClient, keys: SigningKeys, required: boolean) {
   // Core reads tokens in no other.
   if (response.status !== 200) return response;
   const { status, statusText, headers } = response;

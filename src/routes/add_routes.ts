@@ -118,12 +118,7 @@ function shared() {
 }
 
 /** A hook of a route runs after those of instances, so it can override the headers that they set. */
-function protectOnSend(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  payload: unknown,
-  done: DoneFuncWithErrOrRes,
-): void {
+function protectOnSend(request: FastifyRequest, reply: FastifyReply, payload: unknown, done: DoneFuncWithErrOrRes) {
   redactRequestSpans(request);
   protectReply(reply);
   const late = (reply as LateReply)[LATE_PAYLOAD]?.();

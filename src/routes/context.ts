@@ -75,11 +75,7 @@ export function requestContext(
   };
 }
 
-function withCallbackUrl(
-  { callbackUrl, ...body }: AuthBody,
-  fallback: string | undefined,
-  { href }: PublicOrigin,
-): AuthBody {
+function withCallbackUrl({ callbackUrl, ...body }: AuthBody, fallback: string | undefined, { href }: PublicOrigin) {
   const normalized = namedCallbackUrl(callbackUrl || fallback, href);
   return normalized === undefined ? body : { ...body, callbackUrl: normalized };
 }

@@ -10,16 +10,12 @@ import { endSession, hasEnded, hasEndedElsewhere } from "../session/ending.ts";
 import { isRowFor } from "../session/name.ts";
 import { openToken, sessionName, type SignedIn, signedInBy } from "../session/open.ts";
 import { wrapError } from "../session/read.ts";
-import type { SessionStoreFailure } from "../session/shared_store.ts";
 
 /**
  * Ends the session of the request if the answer removes its cookie, and sets no new one. Gives why copies of it may
  * still be accepted.
  */
-export async function endRemovedSession(
-  answer: Answer,
-  context: RequestContext,
-): Promise<SessionStoreFailure | undefined> {
+export async function endRemovedSession(answer: Answer, context: RequestContext) {
   const { token, names } = context.held;
   const isRemoved = !answer.session && answer.cookies.some(({ name, value }) => value === "" && names.includes(name));
   if (!isRemoved) return undefined;

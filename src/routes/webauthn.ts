@@ -91,10 +91,7 @@ export async function handleWebAuthnCallback(received: ProviderContext): Promise
   return attempt === undefined ? answer : dropAttempt(answer, attempt, received);
 }
 
-async function verify(
-  { challenge, user, ...attempt }: Attempt & Pick<Checks, "challenge">,
-  context: ProviderContext,
-): Promise<Answer> {
+async function verify({ challenge, user, ...attempt }: Attempt & Pick<Checks, "challenge">, context: ProviderContext) {
   const answer = await callCore(context, {
     checks: { challenge, user },
     signedIn: await linkedUser(attempt, context),

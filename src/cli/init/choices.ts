@@ -90,11 +90,7 @@ export type Terminal = Record<"input", NodeJS.ReadableStream> & Record<"output",
  * What is given, and for the rest the answers to questions, or without a terminal the defaults. An empty answer is the
  * default, which is shown.
  */
-export async function askForRest(
-  given: Given,
-  ownRuntime: Choices["runtime"],
-  terminal: Terminal | undefined,
-): Promise<Choices> {
+export async function askForRest(given: Given, ownRuntime: Choices["runtime"], terminal: Terminal | undefined) {
   const toRuntime = (text: string) => oneOf("runtime", RUNTIMES, text);
   const toDatabase = (text: string) => oneOf("database", DATABASES, text);
   // What is wrong is said before anything is asked.

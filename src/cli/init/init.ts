@@ -118,10 +118,7 @@ async function writeFiles(directory: string, files: ReadonlyMap<string, string>)
 }
 
 /** What is read, or nothing if there is no such file. Errors that have a message here say what to change. */
-async function unlessMissing<Content>(
-  reading: Promise<Content>,
-  messages: Readonly<Record<string, string>>,
-): Promise<Content | undefined> {
+async function unlessMissing<Content>(reading: Promise<Content>, messages: Readonly<Record<string, string>>) {
   try {
     return await reading;
   } catch (error) {

@@ -48,10 +48,7 @@ export async function refreshTokens(provider: Provider, refreshToken: string): P
   };
 }
 
-async function serverOf(
-  provider: OAuthProvider,
-  { url, params = {} }: TokenEndpoint,
-): Promise<oauth.AuthorizationServer> {
+async function serverOf(provider: OAuthProvider, { url, params = {} }: TokenEndpoint) {
   const { id, issuer } = provider;
   if (url !== undefined) {
     const endpoint = new URL(url);

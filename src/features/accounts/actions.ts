@@ -130,11 +130,7 @@ export async function removeAccount(
 }
 
 /** Refuses what a page of another origin sent, and links if a `caller` is not for them. */
-export function assertOwn(
-  request: ActionRequest,
-  { instance: { config } }: ActionAuth,
-  caller: string | undefined,
-): void {
+export function assertOwn(request: ActionRequest, { instance: { config } }: ActionAuth, caller: string | undefined) {
   if (caller !== undefined) assertNoLink(request, caller);
   assertOwnRequest(request, requireOrigin(request, config.origin).href, config.trustedOrigins);
 }

@@ -25,10 +25,7 @@ const PURPOSE = "sign-out at a provider";
  * Finds the session at the provider that the session of the request was made from, before that one ends here.
  * @returns What has the answer to the sign-out lead to the provider.
  */
-export async function beginProviderSignOut(
-  context: RequestContext,
-  keepsIdTokens: boolean,
-): Promise<((answer: Answer) => Promise<Answer>) | undefined> {
+export async function beginProviderSignOut(context: RequestContext, keepsIdTokens: boolean) {
   const { config: { providers }, settings, logger } = context;
   const { token } = context.held;
   if (token === "") return undefined;
@@ -37,15 +34,11 @@ export async function beginProviderSignOut(
     : await sessionOfRow(token, keepsIdTokens, context).catch((error) => void logger.error(error));
   const provider = providers.get(found?.provider ?? "");
   if (provider === undefined || !isOpenIdProvider(provider)) return undefined;
-  return async (answer) => await endAtProvider(found!, keepsIdTokens, answer, context);
+  return async (answer: Answer) => await endAtProvider(found!, keepsIdTokens, answer, context);
 }
 
 /** The provider is named by the session token, and the account has an ID token. */
-async function sessionOfRow(
-  token: string,
-  keepsIdTokens: boolean,
-  { settings: { adapter }, config }: RequestContext,
-): Promise<ProviderSession | undefined> {
+async function sessionOfRow(token: string, keepsIdTokens: boolean, { settings: { adapter }, config }: RequestContext) {
   const provider = providerOfToken(token, config.providers.keys());
   if (provider === undefined) return undefined;
   const { listAccountsByUserId: list } = adapter as Partial<AccountListAdapter>;

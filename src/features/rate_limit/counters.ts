@@ -52,12 +52,7 @@ export async function loadRateLimit(
 const MOST_IN_MEMORY = 50_000;
 
 /** Makes the counters; one of a limit that is off never refuses. */
-export async function openCounters(
-  plugin: RateLimitPlugin,
-  settings: RateLimitSettings,
-  secret: string,
-  log: Log,
-): Promise<Readonly<Record<LimitName, Counter>>> {
+export async function openCounters(plugin: RateLimitPlugin, settings: RateLimitSettings, secret: string, log: Log) {
   const { redis, prefix } = settings;
   // So no address or name of a user is in Redis, and without the secret none can be guessed.
   const secretKey = new Uint8Array(hkdfSync("sha256", secret, "", "fastify-authjs rate limit", 32));

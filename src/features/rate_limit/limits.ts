@@ -113,11 +113,7 @@ export async function openLimits(scope: FastifyInstance, settings: RateLimitSett
       if (isCallbackOfServer(asked, asked.provider) && !newestAttempt(asked as ProviderContext)) return;
       await countOne("address", `address ${addressOf(request)}`);
     },
-    async answer(
-      context: RequestContext,
-      run: () => Promise<Answer>,
-      accountName: RateLimitSettings["accountName"],
-    ): Promise<Answer> {
+    async answer(context: RequestContext, run: () => Promise<Answer>, accountName: RateLimitSettings["accountName"]) {
       const { limited, request, origin, method, provider, headers, query, body, fromApplication } = context;
       if (limited === "refusals") {
         const answer = await run();
@@ -165,11 +161,7 @@ function kindOf(context: RequestContext): Kind | undefined {
 }
 
 /** The account, recipient or user, in one spelling; `undefined` if it is unknown. */
-async function nameOf(
-  kind: Kind,
-  context: RequestContext,
-  accountName: RateLimitSettings["accountName"],
-): Promise<string | undefined> {
+async function nameOf(kind: Kind, context: RequestContext, accountName: RateLimitSettings["accountName"]) {
   const { provider, body = {}, query, held, settings } = context;
   if (kind === "token") {
     // Nobody is signed in, or the database does not say who.

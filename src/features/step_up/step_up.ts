@@ -71,12 +71,7 @@ const ATTEMPT_SECONDS = 600;
  * @returns Whether the reply was sent; without this, the sign-in page is to be shown.
  * @throws {FastifyAuthError} `FST_AUTHJS_FORBIDDEN` if the user has just done so, and in vain.
  */
-async function startStepUp(
-  stepUp: StepUp,
-  claims: JWT,
-  { request, config }: Guarded,
-  reply: GuardedReply,
-): Promise<boolean> {
+async function startStepUp(stepUp: StepUp, claims: JWT, { request, config }: Guarded, reply: GuardedReply) {
   const instance = authInstance(config);
   const { core, origin, providers } = instance.config;
   const { name, options } = cookieSettings(ATTEMPT, core, requireOrigin(request, origin).secure);

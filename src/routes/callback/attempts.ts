@@ -45,11 +45,7 @@ export interface Attempt extends Pick<Checks, "pkce" | "nonce" | "user"> {
  * The answer, which sends the browser to a provider and keeps the attempt. What its checks need is in the address: PKCE
  * (RFC 7636), the nonce of OpenID Connect. The `state` is core's, if it is one of the checks.
  */
-export async function keepRedirect(
-  answer: Answer,
-  context: ProviderContext,
-  linkTo: string | undefined,
-): Promise<Answer> {
+export async function keepRedirect(answer: Answer, context: ProviderContext, linkTo: string | undefined) {
   const { isOAuth, checks } = context.provider;
   if (answer.redirect === undefined || answer.error || !isOAuth) return answer;
   const url = new URL(answer.redirect);
@@ -75,13 +71,7 @@ export async function keepChallenge(answer: Answer, context: ProviderContext): P
   return await keep(options.challenge, answer, context, { user: answer.registers });
 }
 
-async function keep(
-  key: string,
-  answer: Answer,
-  context: ProviderContext,
-  known: Partial<Attempt>,
-  maxAge = MAX_AGE,
-): Promise<Answer> {
+async function keep(key: string, answer: Answer, context: ProviderContext, known: Partial<Attempt>, maxAge = MAX_AGE) {
   const { provider, settings, rememberMe, fromApplication, headers, cookies } = context;
   const content: Omit<Attempt, "name"> = {
     provider: provider.id,

@@ -59,11 +59,7 @@ export async function handleOAuthCallback(received: ProviderContext): Promise<An
 }
 
 /** Answers the callback of an attempt; of none, if its `state` leads to none. */
-async function answerCallback(
-  received: ProviderContext,
-  attempt: Attempt | undefined,
-  call: CoreCall,
-): Promise<Answer> {
+async function answerCallback(received: ProviderContext, attempt: Attempt | undefined, call: CoreCall) {
   const { provider: { id, checks, server } } = received;
   const parameters = parametersOf(received);
   // In the query or in a form, since a provider that cannot read the request does not know which of the two was
