@@ -101,7 +101,10 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     }
     const body = parse(text);
     if (!response.ok) return failureOf(response, body);
-    return isOurs(body) ? { ok: true, body } : notOurs(response);
+    if (isOurs(body)) return { ok: true, body };
+    // Such as the page that a single-page application answers for every path.
+    const message = `The answer of ${response.url} is not one of the plugin: is it registered at \`baseUrl\`?`;
+    return { ...UNREACHABLE, status: response.status, message };
   }
 
   /** With a CSRF token. One that is refused, since its cookie has gone, is replaced once. */
@@ -257,12 +260,6 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** Such as the page that a single-page application answers for every path. */
-function notOurs({ status, url }: Response): AuthFailure {
-  const message = `The answer of ${url} is not one of the plugin: is it registered at \`baseUrl\`?`;
-  return { ...UNREACHABLE, status, message };
 }
 
 function failureOf(response: Response, body: unknown): AuthFailure {

@@ -63,8 +63,7 @@ export function newEnd(lifetimes: Lifetimes): Date {
 
 /** When the cookie of a row ends, or the row, whichever is first; both were written together. */
 export function rowEnd(expires: Date, { maxAge }: Lifetimes): Date {
-  const outlived = Math.max(0, maxAge - COOKIE_MAX_AGE);
-  return outlived === 0 ? expires : new Date(expires.valueOf() - outlived * 1000);
+  return new Date(expires.valueOf() - Math.max(0, maxAge - COOKIE_MAX_AGE) * 1000);
 }
 
 /** In milliseconds since 1970. */

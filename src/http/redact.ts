@@ -25,7 +25,8 @@ const OF_REQUEST: Readonly<Record<string, Serializer>> = {
   cookies: redactValues,
   headers: redactHeaders,
   originalUrl: redactAddress,
-  params: redactParams,
+  // A URL that was encoded as a whole matches as a parameter of the route.
+  params: (params) => mapEntries(params, (_name, value) => redactAddress(value)),
   query: redactValues,
   raw: redactRequest,
   rawHeaders: () => [],
@@ -78,11 +79,6 @@ export function redactUrl(address: string): string {
     return equals === -1 ? HIDDEN : `${parameter.slice(0, equals)}=${HIDDEN}`;
   });
   return `${path}${separator}${parameters.join("&")}`;
-}
-
-/** Parameters of the route. A URL that was encoded as a whole matches as one of them. */
-function redactParams(params: unknown): unknown {
-  return mapEntries(params, (_name, value) => redactAddress(value));
 }
 
 function redactHeaders(headers: unknown): unknown {

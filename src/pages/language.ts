@@ -77,7 +77,9 @@ export class Languages {
       // Its texts stand in for those that the language lacks: "pt" for "pt-BR", else English.
       const near = new LanguageChoice(undefined, BUILT_IN).match(tag) ?? "en";
       const texts = { ...await this.#builtIn(near), ...this.#texts.get(near), ...this.#texts.get(tag) };
-      language = { tag, direction: directionOf(tag), texts };
+      // Of a tag that names no script, that of the usual one.
+      const { script = "" } = new Intl.Locale(tag).maximize();
+      language = { tag, direction: RIGHT_TO_LEFT.test(script) ? "rtl" : "ltr", texts };
       this.#languages.set(tag, language);
     }
     return language;
@@ -102,11 +104,6 @@ const BUILT_IN: readonly string[] = ["en", ...PACKED_LANGUAGES];
 
 /** Scripts that are written from right to left (ISO 15924). */
 const RIGHT_TO_LEFT = /^(?:Adlm|Arab|Hebr|Mand|Nkoo|Rohg|Samr|Syrc|Thaa)$/;
-
-/** The direction of the script of a language: of the usual one, if the tag names none. */
-function directionOf(tag: string): Language["direction"] {
-  return RIGHT_TO_LEFT.test(new Intl.Locale(tag).maximize().script ?? "") ? "rtl" : "ltr";
-}
 
 const PLACEHOLDER = /\{\w+\}/g;
 

@@ -24,13 +24,9 @@ export function providerLogo({ brand, name, type, logo }: ProviderView, { assets
       </svg>
     `;
   }
-  return html`<span class="mark tile" aria-hidden="true">${firstLetter(name)}</span>`;
+  const [letter] = grapheme().exec(name) ?? ["?"];
+  return html`<span class="mark tile" aria-hidden="true">${letter.toUpperCase()}</span>`;
 }
 
 /** A letter or a digit, with its marks. */
 const grapheme = lazyPattern(String.raw`[\p{L}\p{N}]\p{M}*`, "u");
-
-/** The first grapheme that is a letter or a digit. */
-function firstLetter(name: string): string {
-  return (grapheme().exec(name)?.[0] ?? "?").toUpperCase();
-}

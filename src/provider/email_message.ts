@@ -55,7 +55,8 @@ async function messageFor(params: SendParams, { languages, siteName, write }: Ma
   const language = await languages.choose({ headers: Object.fromEntries(request.headers), url: pathname + search });
   const codeSeconds = Math.min(CODE_SECONDS, (expires.valueOf() - Date.now()) / 1000);
   const { signInMail } = await import("../pages/mail.ts");
-  const device = deviceOf(request.headers.get("user-agent") ?? "");
+  const userAgent = request.headers.get("user-agent") ?? "";
+  const device = [BROWSERS, SYSTEMS].flatMap((names) => names.find(([, each]) => each.test(userAgent))?.[0] ?? []);
   // What is not read has no code, and the browser is not asked for one.
   const written = {
     ...{ identifier, url, expires, site, language: language.tag },
@@ -91,8 +92,3 @@ const SYSTEMS: Names = [
   ["ChromeOS", /\bCrOS\b/],
   ["Linux", /\bLinux\b/],
 ];
-
-/** The browser and the system that a `User-Agent` header names, as far as they are of these lists. */
-function deviceOf(userAgent: string): string[] {
-  return [BROWSERS, SYSTEMS].flatMap((names) => names.find(([, pattern]) => pattern.test(userAgent))?.[0] ?? []);
-}

@@ -13,10 +13,6 @@ interface Described<Message extends Operation, Result> {
   readonly failure?: (error: unknown) => Ending<Message>;
 }
 
-function named<Message extends Operation>(error: unknown): Ending<Message> {
-  return { errorType: errorTypeOf(error) } as Ending<Message>;
-}
-
 /** Of an error whose name is not one of few (`error.type` of OpenTelemetry's semantic conventions). */
 const OTHER = "_OTHER";
 
@@ -48,7 +44,7 @@ export class Operations<Message extends Operation> {
   trace<Result>(
     message: Message,
     work: () => Promise<Result>,
-    { end: endOf = () => ({}), failure = named }: Described<Message, Result> = {},
+    { end: endOf = () => ({}), failure }: Described<Message, Result> = {},
   ): Promise<Result> {
     const { start, end } = this.#channel;
     return start.runStores(message, async () => {
@@ -59,7 +55,7 @@ export class Operations<Message extends Operation> {
         this.#finish(message, endOf(result));
         return result;
       } catch (error) {
-        this.#finish(message, failure(error));
+        this.#finish(message, failure?.(error) ?? { errorType: errorTypeOf(error) } as Ending<Message>);
         throw error;
       }
     });

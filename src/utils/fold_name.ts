@@ -32,16 +32,14 @@ function foldCharacter(character: string): string {
   if (same !== undefined) return same;
   if (ignored().test(character)) return "";
   const code = character.codePointAt(0)!;
-  if (digit().test(character)) return valueOf(code);
+  if (digit().test(character)) {
+    // Those of a script follow each other from 0 on.
+    let below = 0;
+    while (digit().test(String.fromCodePoint(code - below - 1))) below++;
+    return String(below % 10);
+  }
   // Older collations of MySQL take all of the others for one.
   return code > 0xffff ? "\ufffd" : character;
-}
-
-/** The value of a digit: those of a script follow each other from 0 on. */
-function valueOf(code: number): string {
-  let below = 0;
-  while (digit().test(String.fromCodePoint(code - below - 1))) below++;
-  return String(below % 10);
 }
 
 /**

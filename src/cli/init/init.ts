@@ -17,7 +17,8 @@ export async function init(
   const files = filesOf(choices, nameOf(choices.directory), await ownPackage(choices));
   return [
     ...await writeFiles(choices.directory, files),
-    ...warnings(choices),
+    ...choices.providers.filter(({ deprecated }) => deprecated)
+      .map(({ module }) => `Auth.js advises against "${module}": docs/providers.md names what replaces it.`),
     ...nextSteps(choices.directory, files.get("README.md")!),
   ].join("\n");
 }
@@ -41,11 +42,6 @@ async function assertEmpty(directory: string, force = false): Promise<void> {
 function nameOf(directory: string): string {
   const name = basename(resolve(directory)).toLowerCase().replace(/[^a-z0-9._-]+/g, "-");
   return name.replace(/^[._-]+|[._-]+$/g, "") || "app";
-}
-
-function warnings({ providers }: Choices): string[] {
-  return providers.filter(({ deprecated }) => deprecated)
-    .map(({ module }) => `Auth.js advises against "${module}": docs/providers.md names what replaces it.`);
 }
 
 /** Where this package is, if not in a registry, and whether Node needs a loader for TypeScript. */
