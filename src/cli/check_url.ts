@@ -175,33 +175,27 @@ async function* checkCookies({ isTls, base, visit, another }: Deployment): Findi
       : error("cache", `Cache-Control arrives as "${weak}", so caches may store replies: pass it on as it is.`);
   }
   const names = other.cookies.map(({ name }) => name).join(", ");
-  const problems = other.cookies.flatMap((cookie) => [...cookieProblems(cookie, isTls)]);
+  const problems = other.cookies.flatMap((cookie) => cookieProblems(cookie, isTls));
   yield* problems;
   if (names === "" || problems.length > 0) return;
   yield ok("cookies", `${names}: HttpOnly, SameSite${isTls ? ", Secure" : ""}.`);
 }
 
 /** What is wrong with a cookie (RFC 6265bis, sections 4.1.2 and 4.1.3). */
-function* cookieProblems(cookie: SetCookie, isTls: boolean): Generator<Finding> {
+function cookieProblems(cookie: SetCookie, isTls: boolean): Finding[] {
   const { name, secure = false, path, domain, httpOnly, sameSite } = cookie;
-  if (isTls && !secure) {
-    yield error(
-      "cookies",
-      `${name} has no Secure attribute: the application takes requests for http. Set AUTH_URL, or \`trustProxy\`.`,
-    );
-  }
-  if (!isTls && secure) {
-    yield error("cookies", `${name} is Secure, and browsers refuse it over http: open the https address.`);
-  }
-  if (name.startsWith("__Host-") && (path !== "/" || domain !== undefined)) {
-    yield error(
-      "cookies",
-      `Browsers refuse ${name}, which needs Path=/ and no Domain: a proxy changes its attributes.`,
-    );
-  }
-  if (!httpOnly) yield warning("cookies", `${name} has no HttpOnly: scripts can read it.`);
-  if (sameSite === undefined) yield warning("cookies", `${name} has no SameSite attribute.`);
+  const isBound = !name.startsWith("__Host-") || (path === "/" && domain === undefined);
+  const rules: readonly (readonly [isKept: boolean, found: typeof error, message: string])[] = [
+    [secure || !isTls, error, `has no Secure attribute: the application takes requests for http. ${SET_ADDRESS}`],
+    [isTls || !secure, error, "is Secure, and browsers refuse it over http: open the https address."],
+    [isBound, error, "needs Path=/ and no Domain, or browsers refuse it: a proxy changes its attributes."],
+    [Boolean(httpOnly), warning, "has no HttpOnly: scripts can read it."],
+    [sameSite !== undefined, warning, "has no SameSite attribute."],
+  ];
+  return rules.filter(([isKept]) => !isKept).map(([, found, message]) => found("cookies", `${name} ${message}`));
 }
+
+const SET_ADDRESS = "Set AUTH_URL, or `trustProxy`.";
 
 async function* checkSession({ base, another }: Deployment): Findings {
   const { status, json } = await another()(`${base}/session`);
@@ -257,7 +251,7 @@ async function* checkSignIns(deployment: Deployment): Findings {
     }
     const problems = [
       ...targetProblems(id, callbackUrl, new URL(url), origin),
-      ...cookies.flatMap((cookie) => [...cookieProblems(cookie, isTls)]),
+      ...cookies.flatMap((cookie) => cookieProblems(cookie, isTls)),
     ];
     yield* problems;
     if (problems.length === 0 && !offline && await isUnregistered(new URL(url), timeout)) {

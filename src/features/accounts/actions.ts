@@ -3,7 +3,7 @@ import type { Adapter, AdapterAccount, AdapterUser } from "@auth/core/adapters";
 import type { FastifyRequest } from "fastify";
 import { type ActionAuth, type ActionRequest, perform, urlOf } from "../../actions/perform.ts";
 import { fromAdapter, rowsOf, signedInAs } from "../../actions/account_rows.ts";
-import type { ListedAccount, PasskeyAdapter } from "../../adapter/added_methods.ts";
+import { findPasskeys, type ListedAccount, type PasskeyAdapter } from "../../adapter/added_methods.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { pathsIn } from "../../instance/mount.ts";
@@ -77,7 +77,6 @@ export async function unlinkAccount(
     what: "account",
     isMeant: ({ provider, providerAccountId }) =>
       provider === account.provider && providerAccountId === account.providerAccountId,
-    list: (user) => rowsOf(user, auth, "unlinkAccount()"),
   });
 }
 
@@ -86,8 +85,6 @@ interface Removal {
   readonly caller: string;
   readonly what: "account" | "passkey";
   readonly isMeant: (row: ListedAccount) => boolean;
-  /** The accounts that are known of the user. */
-  readonly list: (user: AdapterUser, adapter: Adapter) => Promise<readonly ListedAccount[]>;
 }
 
 /** Deletes the account unless the user could not sign in any more, and with that of a passkey the passkey. */
@@ -95,7 +92,7 @@ export async function removeAccount(
   auth: ActionAuth,
   request: ActionRequest,
   options: UnlinkAccountOptions,
-  { caller, what, isMeant, list }: Removal,
+  { caller, what, isMeant }: Removal,
 ): Promise<void> {
   assertObject(options, `options of ${caller}`);
   const { otherSignInMethod = false, allowGet = false } = options;
@@ -103,7 +100,18 @@ export async function removeAccount(
   const { user, adapter } = await signedInUser(auth, request, caller);
   assertOwn(request, auth, allowGet ? undefined : caller);
   if (adapter.unlinkAccount === undefined) throw invalid(caller, "the adapter has no `unlinkAccount()`.");
-  const rows = await list(user, adapter);
+  const list = async (): Promise<readonly ListedAccount[]> => {
+    if (what === "account" || "listAccountsByUserId" in adapter) return await rowsOf(user, auth, caller);
+    // An adapter that does not list accounts knows of passkeys alone.
+    const passkeys = await passkeysOf(user, adapter, auth, caller);
+    return passkeys.map(({ provider, row: { providerAccountId } }) => ({
+      provider,
+      providerAccountId,
+      type: "webauthn",
+      userId: user.id,
+    }));
+  };
+  const rows = await list();
   const row = rows.find(isMeant);
   if (row === undefined) throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", `The signed-in user has no such ${what}.`);
   // A link can be mailed, though to no address that was never verified: it may be that of another person. The adapter
@@ -116,7 +124,7 @@ export async function removeAccount(
   if (!hasOther && !rows.some((each) => each !== row && isUsable(each))) throw lastMethod();
   const { provider, providerAccountId } = row;
   await fromAdapter(adapter.unlinkAccount({ provider, providerAccountId }));
-  if (hasOther || (await list(user, adapter)).some(isUsable)) {
+  if (hasOther || (await list()).some(isUsable)) {
     if (config.providers.get(provider)?.type === "webauthn") {
       await fromAdapter((adapter as PasskeyAdapter).deleteAuthenticator?.(providerAccountId));
     }
@@ -157,4 +165,14 @@ export async function signedInUser(auth: ActionAuth, request: SessionRequest, ca
       ? "There is no session. Sign in first."
       : "The signed-in user is not in the adapter's database, so there are no accounts.",
   );
+}
+
+export async function passkeysOf({ id }: AdapterUser, adapter: Adapter, auth: ActionAuth, caller: string) {
+  const providers = passkeyProviders(auth);
+  if (providers.length === 0) throw invalid(caller, "there is no provider for passkeys.");
+  return await fromAdapter(findPasskeys(adapter, id, providers));
+}
+
+export function passkeyProviders({ instance }: ActionAuth): string[] {
+  return [...instance.config.providers.values()].filter(({ type }) => type === "webauthn").map(({ id }) => id);
 }

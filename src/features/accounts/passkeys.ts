@@ -1,20 +1,14 @@
 /** The passkeys of the signed-in user: listing, naming and removing them. */
-import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import { Buffer } from "node:buffer";
-import { fromAdapter, rowsOf } from "../../actions/account_rows.ts";
+import { fromAdapter } from "../../actions/account_rows.ts";
 import type { ActionAuth, ActionRequest } from "../../actions/perform.ts";
-import {
-  type AccountListAdapter,
-  findPasskeys,
-  type ListedAccount,
-  type PasskeyAdapter,
-} from "../../adapter/added_methods.ts";
+import type { PasskeyAdapter } from "../../adapter/added_methods.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { invalid } from "../../instance/arguments.ts";
 import { AAGUID } from "../../provider/webauthn/bridge.ts";
 import type { SessionRequest } from "../../types.ts";
 import { unpack } from "../../utils/unpack.ts";
-import { assertOwn, removeAccount, signedInUser } from "./actions.ts";
+import { assertOwn, passkeyProviders, passkeysOf, removeAccount, signedInUser } from "./actions.ts";
 import { AUTHENTICATOR_NAMES } from "./authenticator_names.ts";
 import type { ListedPasskey, UnlinkAccountOptions } from "./types.ts";
 
@@ -70,26 +64,8 @@ export async function removePasskey(
     caller: "removePasskey()",
     what: "passkey",
     isMeant: ({ provider, providerAccountId }) =>
-      providerAccountId === keyOf(id) && providersOf(auth).includes(provider),
-    // An adapter that does not list accounts knows of passkeys alone.
-    list: async (user, adapter) =>
-      (adapter as Partial<AccountListAdapter>).listAccountsByUserId === undefined
-        ? (await passkeysOf(user, adapter, auth, "removePasskey()")).map(({ provider, row }): ListedAccount => {
-          const { providerAccountId } = row;
-          return { provider, providerAccountId, type: "webauthn", userId: user.id };
-        })
-        : await rowsOf(user, auth, "removePasskey()"),
+      providerAccountId === keyOf(id) && passkeyProviders(auth).includes(provider),
   });
-}
-
-async function passkeysOf({ id }: AdapterUser, adapter: Adapter, auth: ActionAuth, caller: string) {
-  const providers = providersOf(auth);
-  if (providers.length === 0) throw invalid(caller, "there is no provider for passkeys.");
-  return await fromAdapter(findPasskeys(adapter, id, providers));
-}
-
-function providersOf({ instance }: ActionAuth): string[] {
-  return [...instance.config.providers.values()].filter(({ type }) => type === "webauthn").map(({ id }) => id);
 }
 
 /** The id as core stores it. */
