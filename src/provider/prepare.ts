@@ -83,17 +83,17 @@ function withDeadline(part: Settings, name: string, provider: string, { timeout 
 /** Where the `conform` is kept that the token endpoint has without this. */
 const UNVERIFIED = Symbol("conform without verifying");
 
-type Endpoint = Pick<TokenEndpointHandler, "conform"> & { readonly url?: string | URL };
+export type TokenEndpoint = Omit<TokenEndpointHandler, "request" | "url"> & { readonly url?: string | URL };
 
 const verifiedResponse = later(async () => (await import("./id_token.ts")).verifiedResponse);
 
 /** Makes `token.conform` verify the ID token in what core gets for a code: core calls it last. */
 function verifyIdTokens(provider: Provider, verification: PrepareOptions["idTokens"]): Provider {
-  const { type, token } = provider as { readonly type: string; readonly token?: string | Endpoint | null };
+  const { type, token } = provider as { readonly type: string; readonly token?: string | TokenEndpoint | null };
   if (verification === undefined || type !== "oidc") return provider;
   const { keys, required } = verification;
   const client = toOpenIdClient(provider);
-  const endpoint: Endpoint = typeof token === "string" ? { url: token } : token ?? {};
+  const endpoint: TokenEndpoint = typeof token === "string" ? { url: token } : token ?? {};
   const { conform } = endpoint;
   const verified = async (response: Response) =>
     await verifiedResponse(await conform?.(response.clone()) ?? response, client, await keys(), required);
@@ -101,6 +101,6 @@ function verifyIdTokens(provider: Provider, verification: PrepareOptions["idToke
 }
 
 /** The `conform` for a refresh, whose ID token nothing reads: a new refresh token must not be lost over it. */
-export function unverifiedConform(endpoint: Endpoint): Endpoint["conform"] {
-  return UNVERIFIED in endpoint ? endpoint[UNVERIFIED] as Endpoint["conform"] : endpoint.conform;
+export function unverifiedConform(endpoint: TokenEndpoint): TokenEndpoint["conform"] {
+  return UNVERIFIED in endpoint ? endpoint[UNVERIFIED] as TokenEndpoint["conform"] : endpoint.conform;
 }

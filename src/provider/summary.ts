@@ -1,6 +1,7 @@
 /** What routes and boot checks read of the configured providers. */
 import type { Provider } from "@auth/core/providers";
 import { factoryIdOf } from "./settings.ts";
+import type { OIDCConfig } from "./types.ts";
 
 /** One configured provider, with the application's `options` applied. */
 export interface ProviderSummary {
@@ -27,13 +28,7 @@ export const SERVER_URLS = ["issuer", "wellKnown", "authorization", "token", "us
 export type ProviderServer = Readonly<Record<typeof SERVER_URLS[number], string | undefined>>;
 
 /** As core takes them, null is the same as unset. */
-interface ProviderShape extends Partial<Record<typeof SERVER_URLS[number], unknown>> {
-  id?: string;
-  name?: string;
-  type?: string;
-  checks?: readonly string[] | string | null;
-  redirectProxyUrl?: string;
-}
+type ProviderShape = Partial<Omit<OIDCConfig<unknown>, "type">> & { readonly type?: string };
 
 export function summarizeProviders(providers: readonly Provider[], redirectProxyUrl?: string): ProviderSummary[] {
   return providers.map((given) => {

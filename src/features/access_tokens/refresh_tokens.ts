@@ -3,20 +3,13 @@ import type { Provider } from "@auth/core/providers";
 import * as oauth from "oauth4webapi";
 import { parseJsonObject } from "../../utils/decode.ts";
 import { type OpenIdClient, requestOptions, toOpenIdClient } from "../../provider/openid_client.ts";
-import { unverifiedConform } from "../../provider/prepare.ts";
+import { type TokenEndpoint, unverifiedConform } from "../../provider/prepare.ts";
 import type { ProviderTokens } from "./mod.ts";
 
 type OAuthProvider = Omit<OpenIdClient, "issuer"> & {
   readonly issuer?: string;
   readonly token?: string | TokenEndpoint;
 };
-
-interface TokenEndpoint {
-  readonly url?: string | URL;
-  readonly params?: Readonly<Record<string, unknown>>;
-  readonly clientPrivateKey?: Parameters<typeof oauth.PrivateKeyJwt>[0];
-  readonly conform?: (response: Response) => Response | undefined | Promise<Response | undefined>;
-}
 
 /**
  * Exchanges a refresh token at the provider's token endpoint, with the client authentication of the sign-in.
@@ -76,7 +69,7 @@ function clientAuthentication(
     case "client_secret_jwt":
       return oauth.ClientSecretJwt(clientSecret);
     case "private_key_jwt":
-      return oauth.PrivateKeyJwt(clientPrivateKey!, {
+      return oauth.PrivateKeyJwt(clientPrivateKey as oauth.PrivateKey, {
         [oauth.modifyAssertion](_header, payload) {
           payload.aud = [issuer, token_endpoint!];
         },

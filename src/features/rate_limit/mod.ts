@@ -3,6 +3,7 @@ import { timeWarnings } from "../../config/mistakes.ts";
 import { each, isObject, optionsOf, required, type Rule, TEXT } from "../../config/rules.ts";
 import type { FastifyAuthConfig } from "../../types.ts";
 import { later } from "../../utils/later.ts";
+import type { CredentialsConfig } from "../../provider/types.ts";
 import type { Feature } from "../feature.ts";
 import type { RateLimits } from "./limits.ts";
 import { LIMITS, type RateLimit, type RateLimitOptions, type RateLimitSettings } from "./options.ts";
@@ -135,12 +136,7 @@ function optionsIn({ rateLimit }: FastifyAuthConfig): RateLimitOptions {
 }
 
 /** A provider of core, as far as it is about the fields of a form. */
-interface CredentialsShape {
-  readonly type?: string;
-  readonly id?: string;
-  readonly credentials?: Readonly<Record<string, { readonly type?: string }>>;
-  readonly options?: Pick<CredentialsShape, "id" | "credentials">;
-}
+type CredentialsShape = Partial<CredentialsConfig> & { readonly options?: Partial<CredentialsConfig> };
 
 const OTHER_INPUTS: ReadonlySet<unknown> = new Set(["password", "hidden", "checkbox", "radio", "submit"]);
 

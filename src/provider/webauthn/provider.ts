@@ -2,22 +2,14 @@
 import type { Provider } from "@auth/core/providers";
 import type { PublicOrigin } from "../../http/origin.ts";
 import { decodeBase64Url } from "../../utils/decode.ts";
+import type { WebAuthnConfig } from "../types.ts";
 import { bridgeLibrary, type Library, type LibraryFunction } from "./bridge.ts";
-
-interface WebAuthnProvider {
-  id: string;
-  type: string;
-  simpleWebAuthn: Library;
-  registrationOptions?: { attestationType?: string };
-  relayingParty?: unknown;
-  getUserInfo?: unknown;
-}
 
 /** Replaces the verification of a WebAuthn provider; any other provider stays as it is. */
 export function prepareWebAuthnProvider(provider: Provider): Provider {
-  const shipped = provider as unknown as WebAuthnProvider;
+  const shipped = provider as unknown as WebAuthnConfig;
   if (shipped.type !== "webauthn") return provider;
-  const library = bridgeLibrary(shipped.simpleWebAuthn);
+  const library = bridgeLibrary(shipped.simpleWebAuthn as Library);
   const once = acceptOnce();
   const wantsAttestation = (shipped.registrationOptions?.attestationType ?? "none") !== "none";
   const register = library.verifyRegistrationResponse;
@@ -89,7 +81,7 @@ async function loadHelpers(): Promise<typeof import("@simplewebauthn/server/help
 }
 
 export function webAuthnWarnings(providers: readonly Provider[], origin: PublicOrigin | undefined): string[] {
-  const all = providers as unknown as WebAuthnProvider[];
+  const all = providers as unknown as (Omit<WebAuthnConfig, "type"> & { readonly type: string })[];
   const email = all.find(({ type }) => type === "email");
   return all.filter(({ type }) => type === "webauthn").flatMap(({ id, getUserInfo, relayingParty }) => {
     const warnings: string[] = [];
