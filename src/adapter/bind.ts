@@ -91,8 +91,7 @@ function isImpossibleKey([key]: readonly unknown[], error: unknown): boolean {
   if (key instanceof Object && "identifier" in key && key.identifier === undefined) return true;
   const { code, message, cause } = Object(error) as { code?: unknown; message?: string; cause?: unknown };
   const codes = [code, (Object(cause) as { code?: unknown }).code];
-  return codes.some((each) => /^22[0-9A-Z]{3}$/.test(String(each))) ||
-    /^\[unstorage\] Invalid key/.test(message ?? "");
+  return codes.some((each) => /^22[0-9A-Z]{3}$/.test(String(each))) || /^\[unstorage\] Invalid key/.test(message ?? "");
 }
 
 /** Cookies have whole seconds: with a fraction more, the row would outlive its cookie. */

@@ -266,8 +266,7 @@ async function isUnregistered(target: URL, timeout: number): Promise<boolean> {
     const headers = { accept: "text/html" };
     const response = await fetch(target, { headers, signal: AbortSignal.timeout(timeout) });
     const text = await response.text();
-    return /redirect_uri_mismatch|AADSTS50011/.test(text) ||
-      response.status >= 400 && /redirect[_ ]ur[il]/i.test(text);
+    return /redirect_uri_mismatch|AADSTS50011/.test(text) || response.status >= 400 && /redirect[_ ]ur[il]/i.test(text);
   } catch {
     return false; // a browser may reach it where this machine does not
   }

@@ -53,8 +53,7 @@ const PROBLEMS: readonly OfProvider[] = [
     const name = SERVER_URLS.find((name) => {
       const url = server[name];
       // One with a setting that is undefined gets a warning.
-      return url !== undefined && (name !== "issuer" || isDiscovered(server)) && !hasUndefined(url) &&
-        !isAddress(url);
+      return url !== undefined && (name !== "issuer" || isDiscovered(server)) && !hasUndefined(url) && !isAddress(url);
     });
     if (name === undefined) return undefined;
     const url = server[name]!;

@@ -36,8 +36,7 @@ function toProviders(text: string): Provider[] {
   if (wrong.length > 0) throw new ChoiceError(wrong.map(unknownProvider).join("\n"));
   const chosen = [...new Set(found)].filter((provider) => provider !== undefined);
   // Who forgets a password, or is new, proves an address by a mail
-  const isAlone = chosen.some(({ type }) => type === "credentials") &&
-    !chosen.some(({ type }) => type === "email");
+  const isAlone = chosen.some(({ type }) => type === "credentials") && !chosen.some(({ type }) => type === "email");
   return isAlone ? [...chosen, PROVIDERS.find(({ module }) => module === "nodemailer")!] : chosen;
 }
 
