@@ -6,11 +6,11 @@ import { withMethods } from "./bind.ts";
 
 /** The row of an account. */
 export interface ListedAccount {
-  /** Id of the provider. */
+  /** Id of the provider, such as `"github"`; with `providerAccountId` the key of the row. */
   readonly provider: string;
   /** Id of the user at the provider. */
   readonly providerAccountId: string;
-  /** Kind of the provider. */
+  /** Kind of the provider: `"oauth"`, `"oidc"`, `"webauthn"`. */
   readonly type: string;
   /** Id of the user that the account belongs to. */
   readonly userId: string | number;
@@ -53,11 +53,7 @@ export function withAccountList<A extends Adapter>(
 }
 
 /** The tokens of an account, as they are written to its row. */
-export interface AccountTokens {
-  /** Id of the provider; with `providerAccountId` the key of the row. */
-  readonly provider: string;
-  /** Id of the user at the provider. */
-  readonly providerAccountId: string;
+export interface AccountTokens extends Pick<ListedAccount, "provider" | "providerAccountId"> {
   /** The access token. */
   readonly access_token: string;
   /** The refresh token, or null if there is none. */
