@@ -8,11 +8,7 @@ import { presentedToken, readSession } from "../instance/read_session.ts";
 import { signedInBy } from "../session/open.ts";
 import type { SessionRequest } from "../types.ts";
 
-export async function rowsOf(
-  { id }: { readonly id: string },
-  { instance }: Pick<ActionAuth, "instance">,
-  caller: string,
-): Promise<readonly ListedAccount[]> {
+export async function rowsOf({ id }: { readonly id: string }, { instance }: ActionAuth, caller: string) {
   const { listAccountsByUserId } = instance.config.core.adapter as Partial<AccountListAdapter>;
   if (listAccountsByUserId === undefined) {
     throw invalid(

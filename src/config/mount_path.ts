@@ -44,12 +44,7 @@ const BUILT_IN = { signIn: "signin", signOut: "signout", error: "error", verifyR
 export type BuiltInPage = keyof typeof BUILT_IN;
 
 /** Says if a page of the application is the built-in one that it takes the place of. */
-export function ownPageProblem(
-  pages: FastifyAuthPages,
-  name: BuiltInPage,
-  mount: string,
-  origin: PublicOrigin | undefined,
-): string | undefined {
+export function ownPageProblem(pages: FastifyAuthPages, name: BuiltInPage, mount: string, origin?: PublicOrigin) {
   const page = pages[name];
   if (page === undefined) return undefined;
   const base = origin?.href ?? "http://origin.invalid";

@@ -194,16 +194,10 @@ function sentParameters(url: URL, { body, headers }: RequestInit): [string, stri
   return [...url.searchParams, ...form, ["token", credentials], ["password", password]];
 }
 
-function observed(
-  provider: string,
-  url: URL,
-  method: string,
-  init: RequestInit,
-  send: () => Promise<BufferedResponse>,
-): Promise<BufferedResponse> {
+function observed(provider: string, url: URL, method: string, init: RequestInit, ask: () => Promise<BufferedResponse>) {
   const endpoint = endpointOf(url, method, init);
   const message = { provider, endpoint, method, url: redactUrl(`${url.origin}${url.pathname}${url.search}`) };
-  return providerRequests.trace(message, send, {
+  return providerRequests.trace(message, ask, {
     end: ({ status }) => status < 400 ? { status } : { status, errorType: String(status) },
     failure: (error) => ({ errorType: reasonOf(error) }),
   });

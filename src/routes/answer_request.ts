@@ -141,13 +141,8 @@ const PAGE_ERRORS: Partial<Record<FastifyAuthErrorCode, PageError>> = {
 };
 
 /** Sends a browser a page for an error. Throws it if there is none, or the application has an error page of its own. */
-export async function sendFailedPage(
-  { auth, mountPath }: Mount,
-  error: Error,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const { config } = auth;
+export async function sendFailedPage(mount: Mount, error: Error, request: FastifyRequest, reply: FastifyReply) {
+  const { auth, auth: { config }, mountPath } = mount;
   const origin = originOf(request, config.origin);
   if (!(error instanceof FastifyAuthError) || origin === undefined || !wantsPage(request)) throw error;
   const { code, statusCode = 500 } = error;

@@ -6,10 +6,7 @@ import { fileURLToPath } from "node:url";
 import { askForRest, ChoiceError, type Choices, type Given, type Terminal } from "./choices.ts";
 import { filesOf } from "./project.ts";
 
-export async function init(
-  { force, ...given }: Given & { readonly force?: boolean | undefined },
-  terminal: Terminal | undefined,
-): Promise<string> {
+export async function init({ force, ...given }: Given & { force?: boolean | undefined }, terminal?: Terminal) {
   if (given.directory !== undefined) await assertEmpty(given.directory, force);
   const ownRuntime = "Deno" in globalThis ? "deno" : "node";
   const choices = await askForRest(given, ownRuntime, terminal);

@@ -16,13 +16,9 @@ import { removalOf } from "../../http/set_cookie.ts";
 import { linkOf } from "../../routes/callback/email.ts";
 
 /** Answers a GET of a link with the page, a POST only with the CSRF token of the page. */
-export async function confirmSignIn(
-  context: ProviderContext,
-  run: () => Promise<Answer>,
-  definition: CookieDefinition,
-): Promise<Answer> {
+export async function confirmSignIn(context: ProviderContext, run: () => Promise<Answer>, cookie: CookieDefinition) {
   const { action, method, config, origin } = context;
-  const { name, options } = cookieSettings(definition, config.core, origin.secure);
+  const { name, options } = cookieSettings(cookie, config.core, origin.secure);
   const held = parseCookie(context.cookies)[name];
   if (action === "callback" && method === "GET" && !isPrefetch(context.headers)) {
     const link = linkOf(context);

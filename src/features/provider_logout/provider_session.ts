@@ -56,11 +56,7 @@ export function isFilled(claim: unknown): claim is string {
 }
 
 /** The claims of a sign-in with what is kept of the session at its provider. One that goes on keeps its own. */
-export function claimOfSignIn(
-  claims: JWT,
-  signIn: SessionSignIn,
-  kept: { readonly ids: boolean; readonly idToken: boolean },
-): JWT {
+export function claimOfSignIn(claims: JWT, signIn: SessionSignIn, kept: Record<"ids" | "idToken", boolean>): JWT {
   const { [PROVIDER_SESSION_CLAIM]: _before, ...rest } = claims;
   const session = signIn.goesOn ? undefined : signedInAt(signIn);
   if (session === undefined) return rest;

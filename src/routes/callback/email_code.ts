@@ -111,10 +111,8 @@ export async function answerCode(
  * Counts a guess before it is compared, so that no more than allowed are compared, however many run at once: in the
  * `store`, whose failure refuses codes, or by this process alone. `undefined` if they are used up.
  */
-async function countGuess(
-  link: URLSearchParams,
-  { auth: { anyStore: store }, config: { hashSecrets } }: RequestContext,
-): Promise<{ isLast: boolean; giveBack: () => Promise<unknown> } | undefined> {
+async function countGuess(link: URLSearchParams, { auth, config: { hashSecrets } }: RequestContext) {
+  const { anyStore: store } = auth;
   // So no address or token is in the store.
   const keyOf = (...what: string[]) =>
     createHmac("sha256", hashSecrets.current).update(JSON.stringify(what)).digest("base64url");
