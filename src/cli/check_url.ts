@@ -6,11 +6,7 @@ import { error, type Finding, isLoopback, NO_PROVIDER, ok, reasonOf, warning } f
 import { explainNoList } from "./unreached.ts";
 import { newVisitor, type Reply } from "./visitor.ts";
 
-interface ServedProvider {
-  readonly id: string;
-  readonly type: string;
-  readonly callbackUrl: string;
-}
+type ServedProvider = Readonly<{ id: string; type: string; callbackUrl: string }>;
 
 type Deployment = Awaited<ReturnType<typeof deploymentAt>>;
 type Findings = AsyncGenerator<Finding, void>;

@@ -5,11 +5,7 @@ import process from "node:process";
 import { parseArgs, type ParseArgsOptionsConfig, parseEnv } from "node:util";
 import { toText } from "./findings.ts";
 
-export interface Outcome {
-  readonly code: number;
-  readonly output: string;
-  readonly complaint: string;
-}
+export type Outcome = Readonly<{ code: number; output: string; complaint: string }>;
 
 const USAGE = `Usage: fastify-authjs <command>
 

@@ -1,12 +1,7 @@
 /** A visitor of a deployment: sends requests as a browser would, and keeps cookies. */
 import { parseSetCookie, type SetCookie } from "cookie";
 
-export interface Reply {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly cookies: readonly SetCookie[];
-  readonly json: unknown;
-}
+export type Reply = Readonly<{ status: number; headers: Headers; cookies: readonly SetCookie[]; json: unknown }>;
 
 type Fields = Readonly<Record<string, string>>;
 

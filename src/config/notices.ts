@@ -11,10 +11,7 @@ export type Log = Readonly<
 /** The stable code of a warning, as `code` on its line of the log. docs/troubleshooting.md says what each means. */
 export type NoticeCode = `FST_AUTHJS_WARN_${string}`;
 
-export interface Notice {
-  readonly code: NoticeCode;
-  readonly message: string;
-}
+export type Notice = Readonly<{ code: NoticeCode; message: string }>;
 
 /** Keeps warnings until the application's log is known. */
 export class Notices {

@@ -46,12 +46,7 @@ export interface MarkedGuard extends SessionGuard {
   [GUARD](config: unknown): Guarding | undefined;
 }
 
-interface Visit {
-  readonly request: GuardedRequest;
-  readonly reply: GuardedReply;
-  readonly config: FastifyAuthConfig;
-  readonly auth: AuthInstance;
-}
+type Visit = Readonly<{ request: GuardedRequest; reply: GuardedReply; config: FastifyAuthConfig; auth: AuthInstance }>;
 
 /**
  * Makes a hook that lets only signed-in users pass, by the configuration that a function chooses for each request. If

@@ -4,10 +4,7 @@
  */
 import type { OriginRequest, PublicOrigin } from "./origin.ts";
 
-interface OriginInUse {
-  readonly origin: PublicOrigin;
-  readonly from: string | undefined;
-}
+type OriginInUse = Readonly<{ origin: PublicOrigin; from: string | undefined }>;
 
 /** What a request says of its origin, if that is something else; if uncertain, a proxy may only have its own Host. */
 export function originContradiction(request: OriginRequest, used: OriginInUse) {

@@ -2,11 +2,7 @@
 import { type SerializeOptions, stringifyCookie, stringifySetCookie } from "cookie";
 
 /** A cookie to set; with an empty value and `maxAge: 0`, one to remove. */
-export interface SetCookie {
-  readonly name: string;
-  readonly value: string;
-  readonly options: SerializeOptions;
-}
+export type SetCookie = Readonly<{ name: string; value: string; options: SerializeOptions }>;
 
 export function removalOf(name: string, options: SerializeOptions): SetCookie {
   return { name, value: "", options: { ...options, maxAge: 0 } };

@@ -7,10 +7,7 @@ import { en } from "./texts/en.ts";
 import { PACKED_LANGUAGES } from "./texts/languages.ts";
 import type { Texts } from "./texts/texts.ts";
 
-export interface Language extends ChosenLanguage {
-  readonly direction: "ltr" | "rtl";
-  readonly texts: Texts;
-}
+export type Language = ChosenLanguage & Readonly<{ direction: "ltr" | "rtl"; texts: Texts }>;
 
 export type LanguageOptions = Pick<FastifyAuthPages, "language" | "languageMenu" | "texts">;
 

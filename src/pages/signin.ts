@@ -60,10 +60,7 @@ function noticeOf(error: PageError, page: SignInPage, { language }: PageView): S
   return html`<p class="alert" role="alert">${text}</p>`;
 }
 
-interface Failure {
-  readonly failed: string | undefined;
-  readonly notice: SafeHtml | undefined;
-}
+type Failure = Readonly<{ failed: string | undefined; notice: SafeHtml | undefined }>;
 
 /** Buttons for authorization servers that are always shown; the others fold. */
 const MOST_BUTTONS = 4;

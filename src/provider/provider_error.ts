@@ -7,10 +7,7 @@ import { lazyPattern } from "../utils/later.ts";
 import { withDeadline } from "../utils/time.ts";
 
 /** The error in a response (RFC 6749 sections 4.1.2.1 and 5.2, RFC 6750 section 3). */
-export interface OAuthError {
-  readonly error?: string;
-  readonly error_description?: string;
-}
+export type OAuthError = Readonly<{ error?: string; error_description?: string }>;
 
 /** The `cause` of the error that is thrown for a provider's error. */
 export interface ProviderError extends OAuthError {

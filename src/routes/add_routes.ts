@@ -58,10 +58,7 @@ function documented(operation: object) {
 }
 
 /** The path of a route; with `id`, one for that provider alone. */
-interface RoutePath {
-  readonly url: string;
-  readonly id?: string | undefined;
-}
+type RoutePath = Readonly<{ url: string; id?: string | undefined }>;
 
 /**
  * The paths of a route, also with a trailing slash: a provider or a proxy may add one. An id that is longer than the

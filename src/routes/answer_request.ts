@@ -22,12 +22,7 @@ import { replyKind, sendAnswer, sendFailure } from "./reply.ts";
 import { preparePage } from "./send_page.ts";
 import { type AuthRoute, handlerOf, isOfSignIn } from "./table.ts";
 
-interface RouteRequest {
-  readonly route: AuthRoute;
-  readonly mount: Mount;
-  readonly request: FastifyRequest;
-  readonly reply: FastifyReply;
-}
+type RouteRequest = Readonly<{ route: AuthRoute; mount: Mount; request: FastifyRequest; reply: FastifyReply }>;
 
 export async function answerRequest({ route, mount, request, reply }: RouteRequest): Promise<FastifyReply> {
   const { action, parameters, limited } = route;

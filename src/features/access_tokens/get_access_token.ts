@@ -172,11 +172,7 @@ const REFRESHES_ITSELF =
   "it was called by a function that is called while the session is read, such as the `jwt` callback, and would " +
   "refresh the tokens of this very session. Call it in a handler or a hook.";
 
-interface TokenRow {
-  readonly provider: string;
-  readonly providerAccountId: string;
-  readonly tokens: ProviderTokens;
-}
+type TokenRow = Readonly<{ provider: string; providerAccountId: string; tokens: ProviderTokens }>;
 
 /** In the rows of accounts, if sessions are in a database. */
 function tokensInRows(auth: ActionAuth, request: SessionRequest, id: string, exchange: Exchange): TokenPlace {

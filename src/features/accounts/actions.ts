@@ -81,11 +81,7 @@ export async function unlinkAccount(
 }
 
 /** Which account is removed, for whom. */
-interface Removal {
-  readonly caller: string;
-  readonly what: "account" | "passkey";
-  readonly isMeant: (row: ListedAccount) => boolean;
-}
+type Removal = Readonly<{ caller: string; what: "account" | "passkey"; isMeant: (row: ListedAccount) => boolean }>;
 
 /** Deletes the account unless the user could not sign in any more, and with that of a passkey the passkey. */
 export async function removeAccount(

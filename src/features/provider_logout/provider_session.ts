@@ -28,10 +28,7 @@ export interface ProviderSession {
 }
 
 /** What a provider ends, and when: a session, all sessions of a user, or both names of one. */
-export interface EndedAtProvider extends Pick<ProviderSession, "sub" | "sid"> {
-  readonly iss: string;
-  readonly iat: number;
-}
+export type EndedAtProvider = Pick<ProviderSession, "sub" | "sid"> & Readonly<{ iss: string; iat: number }>;
 
 /** The claim. It stays on the server: sessions are made without it. */
 export const PROVIDER_SESSION_CLAIM = "providerSession";
