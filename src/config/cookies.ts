@@ -74,8 +74,7 @@ export function requireCookies(cookies: AuthConfig["cookies"]): void {
     try {
       stringifySetCookie({ ...options, name, value: "" });
     } catch (error) {
-      const message = `\`cookies.${key}\` cannot be sent: ${(error as Error).message}.`;
-      throw invalidConfig(message, { cause: error });
+      throw invalidConfig(`\`cookies.${key}\` cannot be sent: ${(error as Error).message}.`, { cause: error });
     }
   }
 }

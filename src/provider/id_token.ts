@@ -23,8 +23,7 @@ export async function verifiedResponse(response: Response, client: OpenIdClient,
     await verify(token, client, keys, required).catch((error) => {
       if (error instanceof FastifyAuthError) throw error;
       const outcome = error instanceof errors.JOSEError ? "is refused" : "cannot be verified";
-      const message = `The ID token of "${client.id}" ${outcome}: ${reasonOf(error, token)}.`;
-      throw invalidProvider(message, { cause: error });
+      throw invalidProvider(`The ID token of "${client.id}" ${outcome}: ${reasonOf(error, token)}.`, { cause: error });
     });
   }
   return new BufferedResponse(text, { status, statusText, headers });

@@ -79,8 +79,7 @@ export async function readOAuthError(response: Response): Promise<OAuthError | u
 
 /** Reads the error in the parameters of a callback URL: the same forms, and `error_code` (Facebook). */
 export function errorIn(parameters: Readonly<Record<string, unknown>>): OAuthError {
-  const code = textAt(parameters, [...PLAIN_CODES, "error_code"]);
-  return toOAuthError(code, textAt(parameters, DESCRIPTIONS));
+  return toOAuthError(textAt(parameters, [...PLAIN_CODES, "error_code"]), textAt(parameters, DESCRIPTIONS));
 }
 
 /** The first text, or number other than 0, at one of the paths. */
@@ -203,6 +202,5 @@ export function findUnavailable(error: unknown): ProviderUnavailable | undefined
 export function unavailableProviderError({ provider, cause }: ProviderUnavailable): FastifyAuthError {
   const { status = 0 } = Object(cause) as { readonly status?: number };
   const what = status >= 300 ? `answered ${status}` : status > 0 ? "gave no usable answer" : "did not answer";
-  const message = `The provider "${provider}" ${what}. Try again in a moment.`;
-  return new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", message);
+  return new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", `The provider "${provider}" ${what}. Try again in a moment.`);
 }

@@ -74,8 +74,7 @@ async function updateClaims(newest: string, reading: ReadContext, context: Reque
     const { token, session, expires, sealed, error } = read;
     if (error instanceof SessionTooLarge) {
       logger.error(error);
-      const failure = new FastifyAuthError("FST_AUTHJS_SESSION_TOO_LARGE", TOO_LARGE);
-      return { ...jsonAnswer(null, 413), error: failure };
+      return { ...jsonAnswer(null, 413), error: new FastifyAuthError("FST_AUTHJS_SESSION_TOO_LARGE", TOO_LARGE) };
     }
     if (error !== undefined) throw new CallbackFailure("`jwt.encode`", error);
     if (token === null) return withoutSession(context);

@@ -60,8 +60,7 @@ export async function keepRedirect(answer: Answer, context: ProviderContext, lin
   // One of ours only names the attempt: core, which checks none, does not get it back.
   const state = parameters.get("state") ?? newSecret();
   parameters.set("state", state);
-  const known = { linkTo, pkce, nonce };
-  return await keep(state, { ...answer, redirect: url.href }, context, known, KNOWN_FOR);
+  return await keep(state, { ...answer, redirect: url.href }, context, { linkTo, pkce, nonce }, KNOWN_FOR);
 }
 
 /** The answer, which has the options of a passkey and keeps the attempt. */
