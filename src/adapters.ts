@@ -15,15 +15,11 @@
  * ```
  * @module
  */
-export {
-  type AccountListAdapter,
-  type AccountTokens,
-  type AccountUpdateAdapter,
-  type ListedAccount,
-  type ListedSession,
-  type PasskeyAdapter,
-  type SessionListAdapter,
-  withAccountList,
-  withAccountUpdate,
-  withSessionList,
+export type {
+  AccountListAdapter,
+  AccountTokens,
+  AccountUpdateAdapter,
+  ListedAccount,
 } from "./adapter/added_methods.ts";
+export type { ListedSession, PasskeyAdapter, SessionListAdapter } from "./adapter/added_methods.ts";
+export { withAccountList, withAccountUpdate, withSessionList } from "./adapter/added_methods.ts";

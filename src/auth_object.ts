@@ -2,13 +2,8 @@
 import type { AdapterUser } from "@auth/core/adapters";
 import type { Awaitable } from "@auth/core/types";
 import type { FastifyPluginAsync } from "fastify";
-import type {
-  AllowGetOptions,
-  SignInActionOptions,
-  SignInActionResult,
-  SignOutActionOptions,
-  SignOutActionResult,
-} from "./actions/actions.ts";
+import type { AllowGetOptions, SignInActionOptions, SignInActionResult } from "./actions/actions.ts";
+import type { SignOutActionOptions, SignOutActionResult } from "./actions/actions.ts";
 import type { ActionRequest } from "./actions/perform.ts";
 import type { FeatureActions } from "./features/mod.ts";
 import type { SessionGuard } from "./guard/guard.ts";

@@ -1,17 +1,7 @@
 /** The browser client. */
 import type { Session } from "@auth/core/types";
-import type {
-  AuthClient,
-  AuthClientOptions,
-  AuthFailure,
-  AuthProvider,
-  AuthResult,
-  PasskeyOptions,
-  SessionResult,
-  SignalPasskeysOptions,
-  SignInOptions,
-  SignOutOptions,
-} from "./types.ts";
+import type { AuthClient, AuthClientOptions, AuthFailure, AuthProvider, AuthResult, PasskeyOptions } from "./types.ts";
+import type { SessionResult, SignalPasskeysOptions, SignInOptions, SignOutOptions } from "./types.ts";
 
 /** The answer to a question has not come, or is an error. */
 export class AuthClientError extends Error {

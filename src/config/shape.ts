@@ -8,27 +8,9 @@ import { invalidConfig, invalidProvider } from "../errors.ts";
 import { type FeatureOptions, type FeaturePages, FEATURES } from "../features/mod.ts";
 import type { FastifyAuthConfig, FastifyAuthPages, Store } from "../types.ts";
 import { editDistance } from "../utils/text.ts";
-import {
-  ADDRESS,
-  ANY,
-  BOOLEAN,
-  COLOUR,
-  each,
-  FILLED,
-  FUNCTION,
-  isNumber,
-  isObject,
-  isText,
-  numberOf,
-  OBJECT,
-  oneOf,
-  required,
-  type Rule,
-  TEXT,
-  TEXTS,
-  TIMEOUT,
-  written,
-} from "./rules.ts";
+import type { Rule } from "./rules.ts";
+import { ADDRESS, ANY, BOOLEAN, COLOUR, FILLED, FUNCTION, OBJECT, TEXT, TEXTS, TIMEOUT } from "./rules.ts";
+import { each, isNumber, isObject, isText, numberOf, oneOf, required, written } from "./rules.ts";
 
 /** {@linkcode ANY} is checked by core, or with what else it depends on. */
 type Shape = { readonly [name: string]: Rule | Shape };

@@ -16,13 +16,8 @@ import { CallbackFailure } from "../session/read.ts";
 import { eventsOf } from "../telemetry/events.ts";
 import type { ConfigForRequest, FastifyAuthConfig, GuardedReply, GuardedRequest, Session } from "../types.ts";
 import { later } from "../utils/later.ts";
-import {
-  assertGuardOptions,
-  authorizer,
-  featuresOf,
-  type RequireSessionOptions,
-  type RouteAuthConfig,
-} from "./guard_options.ts";
+import type { RequireSessionOptions, RouteAuthConfig } from "./guard_options.ts";
+import { assertGuardOptions, authorizer, featuresOf } from "./guard_options.ts";
 import { isPageView, isSignInPage, returnPath, signInAddress } from "./sign_in_redirect.ts";
 
 const sendUnreadableSession = later(async () => (await import("../actions/perform.ts")).sendUnreadableSession);

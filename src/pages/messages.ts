@@ -1,16 +1,8 @@
 /** The pages that say one thing each. */
 import { html, type SafeHtml } from "@remix-run/html-template";
 import type { PageError } from "./page_error.ts";
-import {
-  type Drawing,
-  drawing,
-  fragment,
-  labelledField,
-  linkButton,
-  postForm,
-  submitButton,
-  waitText,
-} from "./parts.ts";
+import type { Drawing } from "./parts.ts";
+import { drawing, fragment, labelledField, linkButton, postForm, submitButton, waitText } from "./parts.ts";
 import { beginAgain, passkeyAttributes, passkeyScript, passkeyStatus } from "./signin.ts";
 import { fill } from "./texts/texts.ts";
 import type { PageContent, PageOf, PageView } from "./types.ts";

@@ -11,16 +11,9 @@ import { FastifyAuthError } from "../errors.ts";
 import { normalizeAddress } from "../provider/email.ts";
 import { challengeOf, credentialProblem } from "../provider/webauthn/credential.ts";
 import { PasskeyExpired, PasskeyRefused, refusalIn, SignInRedirect } from "../provider/webauthn/errors.ts";
-import {
-  type Attempt,
-  contextOf,
-  dropAttempt,
-  findAttempt,
-  isOver,
-  keepChallenge,
-  linkedUser,
-  noAttempt,
-} from "./callback/attempts.ts";
+import type { Attempt } from "./callback/attempts.ts";
+import { contextOf, dropAttempt, findAttempt, isOver, keepChallenge, linkedUser } from "./callback/attempts.ts";
+import { noAttempt } from "./callback/attempts.ts";
 import { leadOn } from "./failed_form.ts";
 import { readSignedIn, withoutEndedSession } from "./session_change.ts";
 

@@ -6,14 +6,8 @@ import { longestUse } from "../../session/settings.ts";
 import type { FastifyAuthConfig } from "../../types.ts";
 import { later } from "../../utils/later.ts";
 import type { Feature } from "../feature.ts";
-import {
-  claimOfSignIn,
-  PROVIDER_SESSION_CLAIM,
-  ProviderIndex,
-  providerSessionOf,
-  tagOf,
-  tagOfSignIn,
-} from "./provider_session.ts";
+import { claimOfSignIn, PROVIDER_SESSION_CLAIM, ProviderIndex, providerSessionOf, tagOf } from "./provider_session.ts";
+import { tagOfSignIn } from "./provider_session.ts";
 
 const FLAG = required("true or false", (value) => typeof value === "boolean");
 

@@ -20,27 +20,11 @@
  * ```
  * @module
  */
-import {
-  type Attributes,
-  context,
-  createContextKey,
-  type MeterProvider,
-  metrics,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-  type TracerProvider,
-} from "@opentelemetry/api";
+import type { Attributes, MeterProvider, Span, TracerProvider } from "@opentelemetry/api";
+import { context, createContextKey, metrics, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { channel } from "node:diagnostics_channel";
-import type {
-  AdapterCallOperation,
-  AuthActionOperation,
-  AuthEvent,
-  Operation,
-  ProviderRequestOperation,
-  SessionReadEvent,
-} from "../../types.ts";
+import type { AdapterCallOperation, AuthActionOperation, AuthEvent, Operation } from "../../types.ts";
+import type { ProviderRequestOperation, SessionReadEvent } from "../../types.ts";
 
 /** Settings of a {@linkcode FastifyAuthInstrumentation}. */
 export interface FastifyAuthInstrumentationConfig {

@@ -11,24 +11,11 @@ import { errorAnswer, type Failure } from "../../core/failure.ts";
 import { decode } from "../../jwt/jwe.ts";
 import type { FailureCode } from "../../pages/page_error.ts";
 import type { Fetch } from "../../provider/fetch.ts";
-import {
-  errorIn,
-  type ProviderError,
-  ProviderUnavailable,
-  toLoggable,
-  toLogText,
-} from "../../provider/provider_error.ts";
+import type { ProviderError } from "../../provider/provider_error.ts";
+import { errorIn, ProviderUnavailable, toLoggable, toLogText } from "../../provider/provider_error.ts";
 import type { ProviderServer } from "../../provider/summary.ts";
-import {
-  type Attempt,
-  contextOf,
-  dropAttempt,
-  findAttempt,
-  isOver,
-  linkedUser,
-  newestAttempt,
-  noAttempt,
-} from "./attempts.ts";
+import type { Attempt } from "./attempts.ts";
+import { contextOf, dropAttempt, findAttempt, isOver, linkedUser, newestAttempt, noAttempt } from "./attempts.ts";
 import { leadOn } from "../failed_form.ts";
 
 /**
