@@ -177,14 +177,19 @@ async function showAfter(
 
 const looksLikePath = (arg: string) => !arg.startsWith("-") && (arg.includes("/") || arg.endsWith(".ts"));
 
-/** `deno test`: the named files; without any, all of tests/ and then every documentation example. */
+/**
+ * `deno test`: the named files; without any, all of tests/ and every documentation example. All of tests/ is not
+ * type-checked, which takes a minute, and which `deno task check` does.
+ */
 async function test(args: string[]): Promise<number> {
   if (args.some(looksLikePath)) return await runDeno(["test", "-A", ...args]);
   const lock = args.filter((arg) => arg === "--no-lock");
-  // A flag such as --coverage or --filter is about one run
-  if (args.length > lock.length) return await runDeno(["test", "-A", ...args, ...await testFiles()]);
-  const code = await testInHalves(lock);
-  return await runDeno(["test", "-A", "--doc", ...lock, ...DOCUMENTED], DOC_ENVIRONMENT) || code;
+  const coverage = args.filter((arg) => arg.startsWith("--coverage="));
+  // A flag such as --filter is about one run
+  if (args.length > lock.length + coverage.length) return await runDeno(["test", "-A", ...args, ...await testFiles()]);
+  const tests = testInHalves([...lock, ...coverage.flatMap((flag) => [flag, "--coverage-raw-data-only"])]);
+  const examples = runDeno(["test", "-A", "--doc", ...lock, ...DOCUMENTED], DOC_ENVIRONMENT, tests);
+  return Math.max(await tests, await examples);
 }
 
 /**
@@ -192,12 +197,12 @@ async function test(args: string[]): Promise<number> {
  * servers, and large files take longer. Not `deno test --parallel`, which has one process, and so one environment, for
  * all of them.
  */
-async function testInHalves(lock: string[]): Promise<number> {
+async function testInHalves(flags: string[]): Promise<number> {
   const sized = (await testFiles()).map((file) => ({ file, size: Deno.statSync(new URL(file, root)).size }));
   const files = sized.sort((one, other) => one.size - other.size).map(({ file }) => file);
   const half = (first: number) => files.filter((_, index) => index % 2 === first);
-  const shown = runDeno(["test", "-A", ...lock, ...half(0)]);
-  const held = runDeno(["test", "-A", ...lock, ...half(1)], {}, shown);
+  const shown = runDeno(["test", "-A", "--no-check", ...flags, ...half(0)]);
+  const held = runDeno(["test", "-A", "--no-check", ...flags, ...half(1)], {}, shown);
   const codes = await Promise.all([shown, held]);
   return Math.max(...codes);
 }
