@@ -181,6 +181,6 @@ function syncExports(): void {
   try {
     module.syncBuiltinESMExports();
   } catch {
-    // Not implemented in Deno 2.8: such an `exit()` ends this process, and its output may say why.
+    // deno-coverage-ignore Not implemented in Deno 2.8: such an `exit()` ends this process, and its output may say why.
   }
 }

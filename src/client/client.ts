@@ -129,12 +129,14 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     // Without a page a path stays one. A redirect leads to no script.
     const canOpen = URL.canParse(url) ? new URL(url).protocol !== "javascript:" : !location;
     if (!canOpen) return { ok: false, error: "Configuration", status: 200, message: `The answer leads to ${url}` };
+    // deno-coverage-ignore-start Only browsers have pages: tests/kernel/client/client_browser_test.ts has one
     if (redirect && location) {
       const { href } = location;
       location.assign(url);
       // To go to another fragment of a page does not load it.
       if (url.split("#")[0] === href.split("#")[0] && url.includes("#")) location.reload();
     }
+    // deno-coverage-ignore-stop
     return { ok: true, url };
   }
 
@@ -144,6 +146,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     return found;
   }
 
+  // deno-coverage-ignore-start Only browsers have passkeys: tests/kernel/client/client_browser_test.ts has one
   async function usePasskey(
     action: "authenticate" | "register",
     provider: string,
@@ -179,6 +182,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     if (removed !== undefined) await passkeys.signalUnknown(found.body as never, removed);
     await passkeys.signalAccepted(found.body as never);
   }
+  // deno-coverage-ignore-stop
 
   async function signIn(provider: string, options: SignInOptions = {}): Promise<AuthResult> {
     const found = await findProviders();

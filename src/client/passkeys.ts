@@ -1,3 +1,4 @@
+// deno-coverage-ignore-file It runs in browsers: tests/kernel/client/client_browser_test.ts has one.
 /**
  * The ceremonies of WebAuthn in the browser. It is loaded when a passkey is used. Not every browser in use has
  * `parseCreationOptionsFromJSON()` and `toJSON()`.

@@ -1,3 +1,4 @@
+// deno-coverage-ignore-file It runs in browsers: tests/flows/react_browser_test.ts has one.
 /**
  * The session in components of React 18 and 19, over `fastify-authjs/client`: read once for all of them, again after a
  * sign-in, an update or a sign-out, and again when the window gets the focus. `react` has to be installed.

@@ -139,8 +139,7 @@ function openDialogue(terminal: Terminal) {
         try {
           return toValue(text.trim() || standard);
         } catch (error) {
-          if (!(error instanceof ChoiceError)) throw error;
-          terminal.output.write(`${error.message}\n`);
+          terminal.output.write(`${(error as Error).message}\n`);
         }
       }
     },

@@ -51,10 +51,12 @@ async function ownPackage({ directory }: Choices) {
     const checkout = /^file:.*(?=\/src\/cli\/)/.exec(url)?.[0];
     return { tsx, checkout: checkout && toRelative(directory, fileURLToPath(checkout)) };
   }
+  // deno-coverage-ignore-start tests/consumer/new_project.ts runs the installed package
   const lock = await readFile(new URL("node_modules/.package-lock.json", root), "utf8").catch(() => "{}");
   const { resolved = "" } = JSON.parse(lock).packages?.["node_modules/fastify-authjs"] ?? {};
   if (!resolved.startsWith("file:")) return { tsx };
   return { tsx, package: `file:${resolve(fileURLToPath(root), resolved.slice("file:".length))}` };
+  // deno-coverage-ignore-stop
 }
 
 function toRelative(directory: string, path: string): string {
