@@ -147,9 +147,8 @@ async function secondProcess(): Promise<string | undefined> {
   if (ofPm2 !== undefined) return ofPm2 === "1" ? "PM2 has started at least two" : undefined;
   // Workers have a channel to their primary process. Without one the module is not worth loading.
   if (process.send === undefined) return undefined;
-  // A runtime without the module has no workers.
-  const { default: cluster } = await import("node:cluster").catch(() => ({ default: undefined }));
-  return cluster?.worker?.id === 2 ? "this is worker 2 of node:cluster" : undefined;
+  const { default: cluster } = await import("node:cluster");
+  return cluster.worker?.id === 2 ? "this is worker 2 of node:cluster" : undefined;
 }
 
 /** What decides the public origin, for the log. */

@@ -84,10 +84,19 @@ Deno.test("secret: prints a new secret, as a variable or alone", async () => {
 
 Deno.test("a command that is misspelled exits with 2 and says how to use it", async () => {
   for (
-    const args of [["docter"], ["doctor"], ["doctor", "--ulr", "x"], ["doctor", "--url", "app.example"], [
-      "secret",
-      "--json",
-    ]]
+    const args of [
+      ["docter"],
+      ["doctor"],
+      ["doctor", "--ulr", "x"],
+      ["doctor", "--url", "app.example"],
+      [
+        "secret",
+        "--json",
+      ],
+      ["secret", "two"],
+      ["doctor", "app.ts", "--timeout", "0"],
+      ["doctor", "app.ts", "--env-file", "/nowhere/.env"],
+    ]
   ) {
     const { code, output, complaint } = await run(args);
     assertEquals([code, output], [2, ""], args.join(" "));
@@ -290,6 +299,12 @@ Deno.test("doctor: what an application prints is no part of the report", async (
   assertEquals(complaint, "starting\non fire\nclosing\n");
 });
 
+Deno.test("doctor: a file that is not there is no module", async () => {
+  const { code, complaint } = await run(["doctor", "/nowhere/app.ts"]);
+  assertEquals(code, 2);
+  assertMatch(complaint, /There is no file \/nowhere\/app\.ts/);
+});
+
 Deno.test("doctor: a directory is no module", async () => {
   const { code, complaint } = await command(["doctor", "src"]);
   assertEquals(code, 2);
@@ -355,6 +370,36 @@ Deno.test("doctor: finds keys that cannot be had", async () => {
   );
   assertEquals(code, 1);
   assertMatch(output, /error +provider +The keys of "op", \S+\/keys, are answered with 503/);
+});
+
+Deno.test("doctor: finds a document of another issuer, and tables of mail links and passkeys", async () => {
+  await using idp = await serve((_request, response) => {
+    response.end(JSON.stringify({ issuer: "https://other.example", jwks_uri: "http://127.0.0.1:1/keys" }));
+  });
+  const { output } = await doctor(
+    `${APP}
+    import Passkey from "fastify-authjs/providers/passkey";
+    const own = { id: "op", name: "OP", type: "oidc", clientId: "id", clientSecret: "s", issuer: "${idp.url}" };
+    const mail = { id: "mail", name: "Mail", type: "email", sendVerificationRequest() {} };
+    const names = ["createUser", "getUser", "getUserByEmail", "getUserByAccount", "updateUser", "linkAccount",
+      "createSession", "getSessionAndUser", "updateSession", "deleteSession", "createVerificationToken", "getAccount",
+      "createAuthenticator", "listAuthenticatorsByUserId", "updateAuthenticatorCounter"];
+    const lost = ["useVerificationToken", "getAuthenticator"];
+    const adapter = Object.fromEntries([
+      ...names.map((name) => [name, async () => null]),
+      ...lost.map((name) => [name, () => Promise.reject(new Error("no such table"))]),
+    ]);
+    const app = Fastify();
+    const experimental = { enableWebAuthn: true };
+    await app.register(FastifyAuth({ providers: [own, mail, Passkey], adapter, experimental }), { prefix: "/auth" });
+    export default app;`,
+    [],
+    WITH_VARIABLES,
+  );
+  assertMatch(output, /warning +provider +The discovery document of "op", \S+, is that of the issuer https:\/\/other/);
+  assertMatch(output, /error +provider +The keys of "op", http:\/\/127\.0\.0\.1:1\/keys, cannot be had/);
+  assertMatch(output, /error +database +useVerificationToken\(\) of the adapter fails: .*no such table/);
+  assertMatch(output, /error +database +getAuthenticator\(\) of the adapter fails: .*no such table/);
 });
 
 Deno.test("doctor: finds tables and columns that are missing, and http in production", async () => {

@@ -291,6 +291,12 @@ Deno.test("client: listeners are told of a sign-out that ends in the browser alo
   }
 });
 
+Deno.test("client: an update that is refused is told as it is, and nobody of a change", async () => {
+  const auth = answers(Response.json({ csrfToken: "a" }), Response.json({ code: "no" }, { status: 403 }));
+  auth.onChange(() => assert(false, "nothing has changed"));
+  assertEquals((await failure(auth.updateSession({}))).code, "no");
+});
+
 Deno.test("client: an answer that breaks off is no answer", async () => {
   const broken = (error: Error) => new Response(new ReadableStream({ pull: (controller) => controller.error(error) }));
   const cut = await failure(answers(broken(new TypeError("network error"))).signOut());

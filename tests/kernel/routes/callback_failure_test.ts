@@ -226,6 +226,17 @@ Deno.test("F3: the application's own sign-in page is reached from the page, too"
   assertStringIncludes(page.body, 'href="/login?error=SessionRequired&amp;callbackUrl=%2Fguarded"');
 });
 
+Deno.test("F3: an application that reads the sessions of another, and has no pages, answers as JSON", async () => {
+  await using failed = await failing("session", "jwt", { pages: { signIn: "https://app.example/login" } });
+  const app = Fastify();
+  app.get("/elsewhere", { onRequest: failed.auth.requireSession() }, () => "guarded");
+  failed.callback.fail = () => new Error("boom");
+  const cookie = [...failed.client.cookies].map((pair) => pair.join("=")).join("; ");
+  const answer = await app.inject({ url: "/elsewhere", headers: { ...HTML, cookie } });
+  assertEquals([answer.statusCode, answer.json().code], [503, "FST_AUTHJS_UNAVAILABLE"]);
+  await app.close();
+});
+
 Deno.test("F3: a program with a bearer token gets the error as JSON", async () => {
   const bearer: Partial<FastifyAuthConfig> = { bearer: true };
   await using failed = await failing("session", "jwt", bearer);
