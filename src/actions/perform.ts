@@ -62,11 +62,7 @@ interface Asked {
   readonly callbackUrl?: string | undefined;
 }
 
-interface Outcome {
-  readonly context: RequestContext;
-  readonly answer: Answer;
-  readonly read: SessionRead | undefined;
-}
+type Outcome = Readonly<{ context: RequestContext; answer: Answer; read: SessionRead | undefined }>;
 
 /** Puts the cookies on the reply, has later reads of the request see them, and sends the reply if it is to be sent. */
 export async function perform(

@@ -3,10 +3,7 @@ import { invalidConfig } from "../errors.ts";
 import type { PublicOrigin } from "../http/origin.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 
-export interface AllowedOrigins {
-  readonly size: number;
-  has(address: string): boolean;
-}
+export type AllowedOrigins = Readonly<{ size: number; has(address: string): boolean }>;
 
 /** @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it is not an array of origins. */
 export function redirectProxyOrigins(value: unknown = []): AllowedOrigins {

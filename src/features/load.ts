@@ -1,19 +1,13 @@
 /** Loads the features that a configuration uses. */
 import { type Facts, mistakesIn, requireNone } from "../config/mistakes.ts";
-import type { Notice } from "../config/notices.ts";
 import { invalidConfig } from "../errors.ts";
-import type { Feature, Hooks, ListedFeature, Setup } from "./feature.ts";
+import type { ListedFeature, Setup } from "./feature.ts";
 import type { FeatureOptions, FeatureSignOutOptions } from "./mod.ts";
 
-export interface UsedFeatures {
-  readonly features: readonly Feature[];
-  readonly hooks: readonly Hooks[];
-  readonly warnings: readonly Notice[];
-  readonly advice: readonly Notice[];
-}
+export type UsedFeatures = Awaited<ReturnType<typeof loadFeatures>>;
 
 /** Loads the features that a configuration uses. Throws the first mistake in their options. */
-export async function loadFeatures(list: readonly ListedFeature[], setup: Setup): Promise<UsedFeatures> {
+export async function loadFeatures(list: readonly ListedFeature[], setup: Setup) {
   const { config } = setup;
   const used = list.filter((each) => isUsed(each, setup));
   const features = await Promise.all(used.flatMap(({ load }) => load?.() ?? []));

@@ -37,9 +37,7 @@ export interface Guarding {
   readonly security: readonly GuardSecurity[];
 }
 
-export interface MarkedGuard extends SessionGuard {
-  [GUARD](config: unknown): Guarding | undefined;
-}
+export type MarkedGuard = SessionGuard & { [GUARD](config: unknown): Guarding | undefined };
 
 type Visit = Readonly<{ request: GuardedRequest; reply: GuardedReply; config: FastifyAuthConfig; auth: AuthInstance }>;
 

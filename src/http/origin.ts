@@ -24,9 +24,7 @@ export interface OriginRequest {
 }
 
 /** The part of Node's request that is read. Its type differs from server to server. */
-interface Raw {
-  readonly raw?: { readonly rawHeaders?: readonly string[]; readonly socket?: unknown };
-}
+type Raw = { readonly raw?: { readonly rawHeaders?: readonly string[]; readonly socket?: unknown } };
 
 /** A host name or address with an optional port (RFC 3986 section 3.2.2), without userinfo or path. */
 const HOST = /^(?:[a-z0-9](?:[a-z0-9._-]*)|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;

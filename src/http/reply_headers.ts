@@ -66,9 +66,7 @@ export function protectReply(reply: FastifyReply & Holder): void {
 /** Makes the payload of a reply once hooks of the application have set its headers; `undefined` for its own. */
 export const LATE_PAYLOAD: unique symbol = Symbol("fastify-authjs.late-payload");
 
-export interface LateReply {
-  [LATE_PAYLOAD]?: () => Promise<string> | undefined;
-}
+export type LateReply = { [LATE_PAYLOAD]?: () => Promise<string> | undefined };
 
 interface Kept {
   /** `Cache-Control` when the guard let the request pass. */
@@ -84,10 +82,7 @@ const NO_STORE = /(?:^|[\s,])no-store\b/i;
 
 const KEPT: unique symbol = Symbol("fastify-authjs.kept");
 
-interface Holder {
-  [PROTECTED]?: boolean;
-  [KEPT]?: Kept;
-}
+type Holder = { [PROTECTED]?: boolean; [KEPT]?: Kept };
 
 export function keepUnstored(reply: FastifyReply): void {
   reply.header("cache-control", "no-store");

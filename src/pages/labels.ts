@@ -3,17 +3,7 @@ import { fill, type Texts } from "./texts/texts.ts";
 import type { FieldView, ProviderView } from "./types.ts";
 
 /** The names that core gives providers which are no sign-in service to a user, but what mails a link. */
-const MAIL_SERVICES: ReadonlySet<string> = new Set([
-  "Email",
-  "Forward Email",
-  "Loops",
-  "Mailgun",
-  "Nodemailer",
-  "Postmark",
-  "Resend",
-  "SendGrid",
-  "Sendgrid",
-]);
+const MAIL_SERVICE = /^(?:Email|Forward Email|Loops|Mailgun|Nodemailer|Postmark|Resend|Send[Gg]rid)$/;
 
 /** The text of a provider's button: "Sign in with …", unless its name is only the default of core's factory. */
 export function signInLabel({ type, name, fields }: Pick<ProviderView, "type" | "name" | "fields">, texts: Texts) {
@@ -21,7 +11,7 @@ export function signInLabel({ type, name, fields }: Pick<ProviderView, "type" | 
     const password = fields.some(({ attributes }) => attributes.type === "password");
     return texts[password ? "signIn.password" : "signIn.credentials"];
   }
-  if (type === "email" && MAIL_SERVICES.has(name)) return texts["signIn.email"];
+  if (type === "email" && MAIL_SERVICE.test(name)) return texts["signIn.email"];
   if (type === "webauthn" && name === "Passkey") return texts["signIn.passkey"];
   if (type === "webauthn" && name === "WebAuthn") return texts["signIn.securityKey"];
   return fill(texts["signIn.with"], { provider: name });

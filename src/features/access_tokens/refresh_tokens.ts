@@ -95,16 +95,10 @@ async function tokensAlone(response: Response): Promise<Response> {
 }
 
 /** What is wrong with the request itself, whatever the refresh token is (RFC 6749 section 5.2). */
-const CONFIGURATION_ERRORS: ReadonlySet<unknown> = new Set([
-  "invalid_client",
-  "invalid_request",
-  "invalid_scope",
-  "unauthorized_client",
-  "unsupported_grant_type",
-]);
+const OF_CONFIGURATION = /^(?:invalid_(?:client|request|scope)|unauthorized_client|unsupported_grant_type)$/;
 
 /** What is wrong with the provider (RFC 6749 section 4.1.2.1, which some use at the token endpoint, too). */
-const TEMPORARY_ERRORS: ReadonlySet<unknown> = new Set(["server_error", "temporarily_unavailable"]);
+const TEMPORARY = /^(?:server_error|temporarily_unavailable)$/;
 
 interface RefreshFailure {
   readonly code?: unknown;
@@ -123,7 +117,7 @@ export function refusalOf(failure: unknown): "token" | "temporary" | undefined {
   const isBody = code === oauth.RESPONSE_BODY_ERROR;
   if (!isBody && code !== oauth.RESPONSE_IS_NOT_CONFORM) return undefined;
   const answered = Number(cause?.cause?.status ?? cause?.status ?? status);
-  const isTemporary = TEMPORARY_ERRORS.has(error) || answered === 429 || answered >= 500;
+  const isTemporary = TEMPORARY.test(String(error)) || answered === 429 || answered >= 500;
   if (isTemporary && error !== "invalid_grant") return "temporary";
-  return isBody && !CONFIGURATION_ERRORS.has(error) ? "token" : undefined;
+  return isBody && !OF_CONFIGURATION.test(String(error)) ? "token" : undefined;
 }
