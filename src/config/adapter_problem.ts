@@ -6,33 +6,25 @@ import type { ProviderSummary } from "../provider/summary.ts";
 
 type Methods = readonly (keyof Adapter)[];
 
+const OF_SESSIONS: Methods = ["createSession", "getSessionAndUser", "updateSession", "deleteSession"];
+
 /** What core calls if sessions are rows. */
-const SESSION_METHODS: Methods = [
-  "createUser",
-  "getUserByEmail",
-  "updateUser",
-  "createSession",
-  "getSessionAndUser",
-  "updateSession",
-  "deleteSession",
-];
+const SESSION_METHODS: Methods = ["createUser", "getUserByEmail", "updateUser", ...OF_SESSIONS];
 
 /** What it calls as well, unless every provider is an e-mail provider. */
 const ACCOUNT_METHODS: Methods = ["getUser", "getUserByAccount", "linkAccount"];
 
+const OF_AUTHENTICATORS: Methods = [
+  "getAuthenticator",
+  "createAuthenticator",
+  "listAuthenticatorsByUserId",
+  "updateAuthenticatorCounter",
+];
+
 /** What a provider needs, by its type. */
 const PROVIDER_METHODS: Readonly<Record<string, readonly [name: string, methods: Methods]>> = {
   email: ["e-mail", ["createVerificationToken", "useVerificationToken", "getUserByEmail", "createUser", "updateUser"]],
-  webauthn: ["WebAuthn", [
-    "createUser",
-    "getUser",
-    "linkAccount",
-    "getAccount",
-    "getAuthenticator",
-    "createAuthenticator",
-    "listAuthenticatorsByUserId",
-    "updateAuthenticatorCounter",
-  ]],
+  webauthn: ["WebAuthn", ["createUser", "getUser", "linkAccount", "getAccount", ...OF_AUTHENTICATORS]],
 };
 
 /** Checks that `adapter` is one, also if sessions are in a token and no method is called before a sign-in. */

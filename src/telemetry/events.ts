@@ -1,18 +1,13 @@
 /** The events of the audit trail, on `node:diagnostics_channel`. */
 import type { FastifyRequest } from "fastify";
-import { type Channel, channel } from "node:diagnostics_channel";
+import { channel } from "node:diagnostics_channel";
 import type { AuthEvent, AuthEvents } from "../types.ts";
 
+/** The names of the channels, after `fastify-authjs:`. */
+export const EVENTS = ["sign-in", "sign-in-failure", "sign-out", "link", "unlink", "revoke", "access-refused"] as const;
+
 /** Node keeps a channel only as long as something refers to it. */
-const CHANNELS: Readonly<Record<keyof AuthEvents, Channel>> = {
-  "fastify-authjs:sign-in": channel("fastify-authjs:sign-in"),
-  "fastify-authjs:sign-in-failure": channel("fastify-authjs:sign-in-failure"),
-  "fastify-authjs:sign-out": channel("fastify-authjs:sign-out"),
-  "fastify-authjs:link": channel("fastify-authjs:link"),
-  "fastify-authjs:unlink": channel("fastify-authjs:unlink"),
-  "fastify-authjs:revoke": channel("fastify-authjs:revoke"),
-  "fastify-authjs:access-refused": channel("fastify-authjs:access-refused"),
-};
+const CHANNELS = new Map(EVENTS.map((name) => [`fastify-authjs:${name}`, channel(`fastify-authjs:${name}`)] as const));
 
 const AGENT_LENGTH = 512;
 
@@ -35,7 +30,7 @@ export function eventsOf(
   known: { readonly mountPath?: string | undefined; readonly provider?: string | undefined } = {},
 ): Publish | undefined {
   let isHeard = false;
-  for (const channel of Object.values(CHANNELS)) isHeard ||= channel.hasSubscribers;
+  for (const channel of CHANNELS.values()) isHeard ||= channel.hasSubscribers;
   if (!isHeard) return undefined;
   const base = {
     time: Date.now(),
@@ -45,7 +40,7 @@ export function eventsOf(
     ...known,
   };
   return (name, details) => {
-    const { [name]: channel } = CHANNELS;
+    const channel = CHANNELS.get(name)!;
     if (!channel.hasSubscribers) return;
     const members = Object.entries({ ...base, ...details }).filter(([, value]) => value !== undefined);
     channel.publish(Object.fromEntries(members));

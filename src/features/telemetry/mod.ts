@@ -23,6 +23,7 @@
 import type { Attributes, MeterProvider, Span, TracerProvider } from "@opentelemetry/api";
 import { context, createContextKey, metrics, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { channel } from "node:diagnostics_channel";
+import { EVENTS } from "../../telemetry/events.ts";
 import type { AdapterCallOperation, AuthActionOperation, AuthEvent, Operation } from "../../types.ts";
 import type { ProviderRequestOperation, SessionReadEvent } from "../../types.ts";
 
@@ -103,8 +104,6 @@ const ADAPTER_CALL: Observed<AdapterCallOperation> = {
   attributes: ({ method }) => ({ "authjs.adapter.method": method }),
   isError: () => true,
 };
-
-const EVENTS = ["sign-in", "sign-in-failure", "sign-out", "link", "unlink", "revoke", "access-refused"];
 
 /** The limits of buckets, in seconds, by the semantic conventions for HTTP requests. */
 const REQUESTS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
