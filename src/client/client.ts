@@ -162,12 +162,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     if (!found.ok) return found;
     const passkeys = await loadPasskeys().catch(() => undefined);
     if (!passkeys) return { ...UNREACHABLE, message: "The code for passkeys could not be loaded." };
-    let data: string;
-    try {
-      data = await passkeys.getCredential(found.body as never, own.signal, mediation);
-    } catch (error) {
-      return thrown(error);
-    }
+    const data = await passkeys.getCredential(found.body as never, own.signal, mediation);
     const sent = await post(`/callback/${id}`, { action, data, ...choicesOf(options) });
     if (!sent.ok && sent.code === "unknown_passkey") {
       await passkeys.signalUnknown(found.body as never, JSON.parse(data).id).catch(() => {});

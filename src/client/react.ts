@@ -53,16 +53,9 @@ export interface SignedProps {
   readonly children?: unknown;
 }
 
-interface Store {
-  client: AuthClient;
-  subscribe: (update: () => void) => () => void;
-  read: () => SessionState;
-  first: () => SessionState;
-}
-
 const found = (session: Session | null): SessionState => ({ status: session ? "signed-in" : "signed-out", session });
 
-function createStore(client: AuthClient, given?: Session | null): Store {
+function createStore(client: AuthClient, given?: Session | null) {
   const first: SessionState = given === undefined ? { status: "loading", session: null } : found(given);
   let state = first;
   let latest = 0;
@@ -94,7 +87,7 @@ function createStore(client: AuthClient, given?: Session | null): Store {
     client,
     read: () => state,
     first: () => first,
-    subscribe(update) {
+    subscribe(update: () => void) {
       if (components.size === 0) start();
       components.add(update);
       return () => {
@@ -120,7 +113,7 @@ export function SessionProvider({ client, session, children }: SessionProviderPr
  * @throws {Error} Outside of a `SessionProvider`.
  */
 export function useSession<S = Session>(): SessionState<S> & { readonly auth: AuthClient } {
-  const store: Store | null = useContext(Current);
+  const store: ReturnType<typeof createStore> | null = useContext(Current);
   if (!store) throw new Error("useSession() needs a <SessionProvider> above it.");
   const state: SessionState = useSyncExternalStore(store.subscribe, store.read, store.first);
   return { ...(state as SessionState<never>), auth: store.client };
