@@ -27,10 +27,7 @@ export interface IssuerUser {
 
 type TokenRequest = IncomingMessage & { readonly body: Readonly<Record<string, unknown>> };
 
-interface Answer {
-  statusCode: number;
-  body: Record<string, unknown>;
-}
+type Answer = { statusCode: number; body: Record<string, unknown> };
 
 /** What the endpoints of the library tell before they answer. */
 interface Events {
@@ -47,11 +44,7 @@ export interface Service {
 
 /** The part of `oauth2-mock-server` that is used. */
 interface MockServer {
-  readonly OAuth2Server: new (
-    key: undefined,
-    certificate: undefined,
-    options: { readonly endpoints: { readonly endSession: string } },
-  ) => {
+  readonly OAuth2Server: new (...given: unknown[]) => {
     readonly issuer: { url: string | undefined; keys: { generate(algorithm: string): Promise<unknown> } };
     readonly service: Service;
   };
