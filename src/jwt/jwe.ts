@@ -6,13 +6,8 @@
  * take fifty times as long. One that core has not written and may accept (A256GCM, other members in its
  * header) is left to it.
  */
-import {
-  decode as coreDecode,
-  encode as coreEncode,
-  type JWT,
-  type JWTDecodeParams,
-  type JWTEncodeParams,
-} from "@auth/core/jwt";
+import type { JWT, JWTDecodeParams, JWTEncodeParams } from "@auth/core/jwt";
+import { decode as coreDecode, encode as coreEncode } from "@auth/core/jwt";
 import { LRUCache } from "lru-cache";
 import { Buffer } from "node:buffer";
 import {

@@ -3,22 +3,11 @@ import type { AuthConfig } from "@auth/core";
 import { decode as coreDecode, encode as coreEncode, type JWTOptions } from "@auth/core/jwt";
 import { LRUCache } from "lru-cache";
 import { strategyOf } from "../config/adapter_problem.ts";
-import {
-  type CookieDefinition,
-  cookieNames,
-  type CookieSettings,
-  cookieSettings,
-  type CoreConfig,
-} from "../config/cookies.ts";
+import type { CookieDefinition, CookieSettings, CoreConfig } from "../config/cookies.ts";
+import { cookieNames, cookieSettings } from "../config/cookies.ts";
 import type { TokenGenerator } from "../config/core_config.ts";
-import {
-  COOKIE_MAX_AGE,
-  EPHEMERAL_MAX_AGE,
-  type Lifetimes,
-  lifetimesOf,
-  newExpiry,
-  type TokenLife,
-} from "../config/lifetime.ts";
+import type { Lifetimes, TokenLife } from "../config/lifetime.ts";
+import { COOKIE_MAX_AGE, EPHEMERAL_MAX_AGE, lifetimesOf, newExpiry } from "../config/lifetime.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { SessionHooks } from "../features/feature.ts";
 import { decode, encode, type Opened } from "../jwt/jwe.ts";
