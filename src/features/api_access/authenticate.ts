@@ -130,7 +130,6 @@ export class AccessTokens {
       claims = await this.#claimsOf({ request, url, token, isDpop, audience });
     } catch (error) {
       const ours = [...errorChain(error)].find((each) => each instanceof FastifyAuthError);
-      if (ours === error && ours?.code !== "FST_AUTHJS_UNAVAILABLE") throw error;
       if (ours !== undefined) {
         const message = "The access token could not be checked. The log says why.";
         request.log.error(error as Error, message);

@@ -439,6 +439,8 @@ Deno.test("accounts: mistakes get errors that say what to change", async () => {
       [() => ({ rows: others }) as never, "/accounts", SHAPE],
       [() => undefined as never, "/accounts", SHAPE],
       [() => [{ provider: "home", provider_account_id: "1", user_id: "ada" }] as never, "/accounts", SHAPE],
+      [undefined, "/passkeys", "there is no provider for passkeys"],
+      [() => [], "/unlink", "the adapter has no `unlinkAccount()`"],
       [undefined, "/link/nodemailer", 'There is no OAuth provider "nodemailer"'],
       [undefined, "/link/posted", "response_mode=form_post"],
       [undefined, "/link/unchecked", 'give "unchecked" a check'],
@@ -457,7 +459,9 @@ Deno.test("accounts: mistakes get errors that say what to change", async () => {
     await app.register(auth.plugin, { prefix: "/auth" });
     addRoutes(app, auth as unknown as AuthObject);
     const ada = await signedIn(app, auth, { user: ADA });
-    const answer = await ada({ method: url.startsWith("/link") ? "POST" : "GET", url });
+    app.get("/passkeys", (request) => auth.listPasskeys(request));
+    const payload = url === "/unlink" ? { provider: "home", providerAccountId: "1" } : undefined;
+    const answer = await ada({ method: /^\/(?:un)?link/.test(url) ? "POST" : "GET", url, payload });
     assertStringIncludes(answer.json().message, message);
   }
   const { getUser: _getUser, ...partial } = memoryAdapter();

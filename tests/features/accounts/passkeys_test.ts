@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import type { Adapter } from "@auth/core/adapters";
 import { UnstorageAdapter } from "@auth/unstorage-adapter";
 import { createAuth, type FastifyAuthConfig, type ListedPasskey } from "fastify-authjs";
-import type { PasskeyAdapter } from "fastify-authjs/adapters";
+import { type PasskeyAdapter, withAccountList } from "fastify-authjs/adapters";
 import Nodemailer from "fastify-authjs/providers/nodemailer";
 import PasskeyProvider from "fastify-authjs/providers/passkey";
 import { createStorage } from "unstorage";
@@ -82,6 +82,11 @@ const outcome = (answer: Answer) => [answer.statusCode, answer.json().code];
 for (
   const [kind, adapterOf] of Object.entries({
     "in memory": unlinkingAdapter,
+    "in memory, with a list of accounts": () => {
+      const tables = emptyTables();
+      const list = (id: string) => Promise.resolve(tables.accounts.filter(({ userId }) => userId === id));
+      return withAccountList(unlinkingAdapter(tables), list as never);
+    },
     "in a key-value store": () => UnstorageAdapter(createStorage()),
   })
 ) {

@@ -36,6 +36,7 @@ async function startApi(issuers: ApiIssuer[], overrides: Partial<FastifyAuthConf
     return claims;
   });
   app.get("/session", { onRequest: auth.requireSession() }, claims);
+  app.get("/session-alone", { onRequest: auth.requireSession({ tokens: ["session"] }) }, () => ({}));
   return {
     app,
     get: async (url, token, headers = {}, scheme = "Bearer") =>
@@ -161,6 +162,8 @@ Deno.test("without a token there is no error in the challenge, and a session pas
     // The header is judged, not the cookie beside it.
     const wrong = await client.get("/both", { headers: { authorization: "Bearer wrong.wrong.wrong" } });
     assertEquals(wrong.statusCode, 401);
+    assertEquals((await client.get("/both", { headers: { authorization: "Bearer two tokens" } })).statusCode, 401);
+    assertEquals((await client.get("/session-alone")).statusCode, 200);
     assertEquals(
       (await get("/session", await server.token("jwt"))).statusCode,
       401,
@@ -198,6 +201,28 @@ Deno.test("an issuer that cannot be asked is a 503, and a guard stays shut", asy
   }
 });
 
+Deno.test("what an introspection answers is checked, and what is no answer is a 503", async () => {
+  let reply: { status: number; body: unknown } = { status: 200, body: {} };
+  await using server = Fastify();
+  server.addContentTypeParser("application/x-www-form-urlencoded", (_request, _payload, done) => done(null));
+  server.get("/.well-known/openid-configuration", () => ({ issuer, introspection_endpoint: `${issuer}/introspect` }));
+  server.post("/introspect", (_request, answer) => answer.code(reply.status).send(reply.body));
+  const issuer: string = await server.listen({ port: 0, host: "127.0.0.1" });
+  const api = await startApi([{ issuer, audience: API, introspection: INTROSPECTION }]);
+  await using _app = api.app;
+  let tokens = 0;
+  const answered = async (status: number, body: unknown) => {
+    reply = { status, body };
+    return (await api.get("/api", `opaque-${tokens++}`)).statusCode;
+  };
+  const now = Math.floor(Date.now() / 1000);
+  assertEquals(await answered(200, { active: true, aud: API, exp: now + 60 }), 200);
+  assertEquals(await answered(200, { active: true, aud: API, exp: now - 1 }), 401);
+  assertEquals(await answered(200, { active: true, aud: API, iss: "https://other.example" }), 401);
+  assertEquals(await answered(200, "<h1>Welcome</h1>"), 503);
+  assertEquals(await answered(500, {}), 503);
+});
+
 Deno.test("the metadata of the resource name the issuers, for any site", () =>
   withApi(async ({ app }, { issuer }) => {
     for (const path of ["", "/mcp"]) {
@@ -208,6 +233,7 @@ Deno.test("the metadata of the resource name the issuers, for any site", () =>
       assertEquals(bearer_methods_supported, ["header"]);
       assertEquals(answer.headers["access-control-allow-origin"], "*");
     }
+    assertEquals((await app.inject("/.well-known/oauth-authorization-server/other")).statusCode, 404);
   }));
 
 Deno.test("options that cannot be right stop the boot", async () => {
@@ -215,6 +241,9 @@ Deno.test("options that cannot be right stop the boot", async () => {
     [true, "must be an object"],
     [{ issuer: "https://a.example" }, "must be an object such as"],
     [{ issuers: [{ issuer: "a.example", audience: API }] }, "issuers[0]`.issuer must be a URL"],
+    [{ issuers: "https://a.example" }, "issuers` must be a list"],
+    [{ issuers: [null] }, "issuers[0]` must be an object"],
+    [{ scopes: ["orders read"] }, "scopes` must be a list of scopes"],
     [{ issuers: [{ issuer: "https://a.example" }] }, "issuers[0]`.audience must say"],
     [{ issuers: [{ issuer: "https://a.example", audience: API, typ: "x" }] }, "no option `typ`"],
     [

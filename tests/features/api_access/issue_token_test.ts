@@ -130,6 +130,12 @@ Deno.test("what cannot be issued is said", async () => {
     assertMatch(body, /write a JWK Set/);
     assertEquals(body.includes("secret-part"), false);
   });
+  const session = () => {
+    throw new Error("boom");
+  };
+  const unread = await startApp({ store, callbacks: { session } });
+  await using _unread = unread.app;
+  assertEquals((await unread.client.get("/token")).statusCode, 503);
   const { app } = await startApp({ store });
   await using _app = app;
   assertEquals((await app.inject("/token")).statusCode, 401);

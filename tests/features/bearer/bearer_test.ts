@@ -1,6 +1,6 @@
 /** Session tokens in `Authorization: Bearer`, and the route that issues them. */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { decode } from "@auth/core/jwt";
+import { decode, encode, type JWTEncodeParams } from "@auth/core/jwt";
 import { Buffer } from "node:buffer";
 import type { Adapter } from "@auth/core/adapters";
 import Fastify, { type FastifyInstance } from "fastify";
@@ -203,6 +203,44 @@ Deno.test("with a database a token is a session of its own, with its own end", a
   assert(left > 500_000 && left <= 600_000);
 });
 
+Deno.test("with a database no token is issued for a session that ends meanwhile, or if the row cannot be kept", async () => {
+  const memory = memoryAdapter();
+  let meanwhile = () => Promise.resolve();
+  const adapter = {
+    ...memory,
+    createSession: (row: never) => cannotKeep ? Promise.reject(new Error("no space left")) : memory.createSession(row),
+  } as Adapter;
+  let cannotKeep = false;
+  const providers = [GitHub({ clientId: "id", clientSecret: "secret" })];
+  const callbacks: FastifyAuthConfig["callbacks"] = {
+    async session({ session }) {
+      await meanwhile();
+      return session;
+    },
+  };
+  const { app } = await setUp({ adapter, providers, callbacks });
+  await using _ = app;
+  const user = await memory.createUser({ id: "1", name: "ada", email: "ada@example.com", emailVerified: null });
+  const asked = async () => {
+    await memory.createSession({
+      sessionToken: "row",
+      userId: user.id,
+      expires: new Date(Date.now() + 3600_000),
+    });
+    const client = new Client(app);
+    client.cookies.set("authjs.session-token", "row");
+    return (await client.request("POST", "/auth/token", { json: { csrfToken: await client.csrfToken() } })).statusCode;
+  };
+  assertEquals(await asked(), 200);
+  cannotKeep = true;
+  assertEquals(await asked(), 503);
+  cannotKeep = false;
+  meanwhile = async () => void await memory.deleteSession("row");
+  assertEquals(await asked(), 401);
+  meanwhile = () => Promise.reject(new Error("boom"));
+  assertEquals(await asked(), 503);
+});
+
 Deno.test("updateSession() and signOut() refuse a bearer token", async () => {
   const { app, auth } = await setUp();
   await using _ = app;
@@ -340,7 +378,7 @@ Deno.test("an own codec that drops claims is told when a token is issued", async
 });
 
 Deno.test("a token that is being issued while all sessions of its user are ended does not let anyone in", async () => {
-  for (const strategy of ["jwt", "database"] as const) {
+  for (const strategy of ["jwt", "own jwt", "database"] as const) {
     let revoke = () => Promise.resolve();
     const memory = memoryAdapter();
     const rows: Parameters<typeof memory.createSession>[0][] = [];
@@ -366,6 +404,14 @@ Deno.test("a token that is being issued while all sessions of its user are ended
           return session;
         },
       },
+      ...(strategy === "own jwt" && {
+        jwt: {
+          async encode(params: JWTEncodeParams) {
+            if (params.token?.token_use !== undefined) await revoke();
+            return await encode(params);
+          },
+        },
+      }),
     });
     await using _ = app;
     app.get("/sub", async (request) => (await auth.getToken(request))?.sub ?? rows[0]!.userId);
