@@ -7,7 +7,6 @@ import { toCoreLogger } from "../../core/logger.ts";
 import { AuthActionError, FastifyAuthError } from "../../errors.ts";
 import { invalid } from "../../instance/arguments.ts";
 import { changeSession, presentedToken, readClaims, readSession } from "../../instance/read_session.ts";
-import { findUnavailable, unavailableProviderError } from "../../provider/provider_error.ts";
 import { inTurn, refreshedElsewhere } from "../../session/in_turn.ts";
 import { sessionName } from "../../session/open.ts";
 import { ownReadOf } from "../../session/read.ts";
@@ -54,8 +53,6 @@ export async function getAccessToken(auth: ActionAuth, request: SessionRequest, 
 /** Why tokens could not be refreshed, for the application. */
 function toError(failure: unknown, id: string): FastifyAuthError {
   if (failure instanceof FastifyAuthError && TOLD.includes(failure.code)) return failure;
-  const unavailable = findUnavailable(failure);
-  if (unavailable !== undefined) return unavailableProviderError(unavailable);
   const cause = withoutResponse(failure);
   switch (refusalOf(failure)) {
     case "token":
@@ -76,8 +73,7 @@ const TOLD: readonly string[] = ["FST_AUTHJS_UNAVAILABLE", "FST_AUTHJS_CONFIG_IN
 
 /** The error without its causes, which have the response of the provider: there may be tokens in it. */
 function withoutResponse(failure: unknown): unknown {
-  if (!(failure instanceof Error)) return failure;
-  const { name, message, stack, code, error, error_description } = failure as Error & Record<string, unknown>;
+  const { name, message, stack, code, error, error_description } = Object(failure) as Error & Record<string, unknown>;
   return Object.assign(new Error(message), { name, stack, code, error, error_description });
 }
 

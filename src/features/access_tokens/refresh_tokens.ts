@@ -42,15 +42,15 @@ export async function refreshTokens(provider: Provider, refreshToken: string): P
 }
 
 async function serverOf(provider: OAuthProvider, { url, params = {} }: TokenEndpoint) {
-  const { id, issuer } = provider;
+  const { issuer } = provider;
   if (url !== undefined) {
     const endpoint = new URL(url);
     for (const [name, value] of Object.entries(params)) endpoint.searchParams.set(name, String(value));
     // As in core, the address stands for an issuer that is not configured.
     return { issuer: issuer ?? "https://authjs.dev", token_endpoint: endpoint.href };
   }
-  if (issuer === undefined) throw new TypeError(`The provider "${id}" has no token endpoint.`);
-  const address = new URL(issuer);
+  // Without either the user could not have signed in.
+  const address = new URL(issuer!);
   const response = await oauth.discoveryRequest(address, requestOptions(provider));
   return await oauth.processDiscoveryResponse(address, response);
 }

@@ -59,6 +59,38 @@ Deno.test("an access token that expires is refreshed, and the browser gets the n
   assertEquals(acme.requests.at(-1)!.headers.get("authorization"), `Basic ${btoa("id:secret")}`);
 });
 
+for (const method of ["none", "client_secret_post", "client_secret_jwt", "private_key_jwt"] as const) {
+  Deno.test(`tokens are refreshed with the client authentication of the sign-in (${method})`, async () => {
+    const { privateKey } = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["sign"]);
+    const acme = new Acme();
+    Object.assign(acme.provider, {
+      client: { token_endpoint_auth_method: method },
+      token: { url: "https://acme.example/token", params: { tenant: "a" }, clientPrivateKey: privateKey },
+    });
+    await using opened = await signedInApp({ lifetime: 5, acme });
+    assertEquals(await access(opened.client), { token: "access-2" });
+    const { url, headers } = acme.requests.at(-1)!;
+    const [signedIn, refreshed] = await Promise.all(acme.requests.map(async (request) => await request.formData()));
+    assertEquals([new URL(url).search, headers.get("authorization")], ["?tenant=a", null]);
+    for (const name of ["client_secret", "client_assertion_type", "client_id"]) {
+      assertEquals(refreshed!.get(name), signedIn!.get(name), name);
+    }
+    const audiences = [signedIn!, refreshed!].map((form) => form.get("client_assertion"))
+      .map((assertion) => assertion === null ? "" : JSON.parse(atob(String(assertion).split(".")[1]!)).aud);
+    if (method === "private_key_jwt") assertEquals(audiences[1], audiences[0]);
+  });
+}
+
+Deno.test("a bearer token gets the access token, and cannot have it refreshed", async () => {
+  await using opened = await signedInApp({ lifetime: 60, config: { bearer: true } });
+  const { app, client } = opened;
+  const issued = await client.request("POST", "/auth/token", { json: { csrfToken: await client.csrfToken() } });
+  const headers = { authorization: `Bearer ${issued.json().access_token}` };
+  assertEquals((await app.inject({ url: "/access", headers })).json(), { token: "access-1" });
+  const late = await later(61, async () => await app.inject({ url: "/access", headers }));
+  assertEquals(late.json().code, "FST_AUTHJS_ACCESS_TOKEN_EXPIRED");
+});
+
 Deno.test("requests at the same time, and late ones with the old cookie, refresh once", async () => {
   await using opened = await signedInApp({ lifetime: 5 });
   const { app, acme, client } = opened;

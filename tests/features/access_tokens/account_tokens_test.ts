@@ -8,8 +8,9 @@ import { and, eq } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/libsql";
 import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import Fastify, { type FastifyInstance } from "fastify";
-import { createAuth, type FastifyAuthConfig } from "fastify-authjs";
+import { createAuth, type FastifyAuthConfig, memoryStore } from "fastify-authjs";
 import { type AccountTokens, type ListedAccount, withAccountList, withAccountUpdate } from "fastify-authjs/adapters";
+import type { Provider } from "fastify-authjs/providers";
 import { captureLog, testConfig } from "../../support/app.ts";
 import { Client, setCookies } from "../../support/client.ts";
 import { openPostgres, serverUrl } from "../../support/databases.ts";
@@ -313,6 +314,27 @@ Deno.test("a sign-in whose tokens cannot be written fails, and leaves no session
   fails = false;
   await signIn(client);
   assertEquals([await access(client), sessions.size], [{ token: "access-3" }, 1]);
+});
+
+Deno.test("while another process refreshes the tokens of a row for too long, it is a 503", async () => {
+  const store = { ...memoryStore(), lock: () => Promise.resolve(false) };
+  const config = { ...configOf(inMemory()), store, providerTimeout: 100 };
+  await using opened = await signedInApp({ config, lifetime: 5 });
+  const answer = await later(6, () => opened.client.get("/access"));
+  assertEquals([answer.statusCode, answer.json().code, opened.acme.refreshes], [503, "FST_AUTHJS_UNAVAILABLE", 0]);
+});
+
+Deno.test("a sign-in by mail has no tokens, and writes none", async () => {
+  let code = "";
+  const sendVerificationRequest = (mail: { code: string }) => void (code = mail.code);
+  const mail = { id: "mail", name: "Mail", type: "email", sendVerificationRequest } as unknown as Provider;
+  const acme = new Acme();
+  await using opened = await tokenApp({ acme, config: { ...configOf(inMemory()), providers: [acme.provider, mail] } });
+  const { client } = opened;
+  await client.post("/auth/signin/mail", { csrfToken: await client.csrfToken(), email: "ada@example.com" });
+  await client.post("/auth/callback/mail", { csrfToken: await client.csrfToken(), code });
+  assertEquals((await client.get("/me")).json().session.user.email, "ada@example.com");
+  assertEquals(await access(client), { token: null });
 });
 
 Deno.test("refreshTokens says at boot what the adapter lacks", async () => {

@@ -322,12 +322,16 @@ Deno.test("a session cookie is no bearer token", () =>
 Deno.test("a bearer token links no account to its user as a session cookie", async () => {
   await using issuer = await startIssuer();
   const adapter = memoryAdapter();
-  const { app } = await setUp({ adapter, providers: [issuer.provider()] });
+  const { app, auth } = await setUp({ adapter, providers: [issuer.provider()] });
   await using _ = app;
+  app.get("/link", (request, reply) => auth.linkAccount(request, reply, "issuer"));
   const ada = await issuer.signIn(app, { user: { sub: "ada", name: "Ada" } });
   const { csrfToken } = (await ada("/auth/csrf")).json();
   const issued = await ada({ method: "POST", url: "/auth/token", payload: { csrfToken } });
-  const cookie = `authjs.session-token=${issued.json().access_token}`;
+  const { access_token } = issued.json();
+  const linked = await withBearer(app, "/link", access_token);
+  assertEquals([linked.statusCode, linked.json().code], [401, "FST_AUTHJS_UNAUTHENTICATED"]);
+  const cookie = `authjs.session-token=${access_token}`;
   const thief = await issuer.signIn(
     app,
     { user: { sub: "thief", name: "Thief" }, headers: { cookie } } as never,

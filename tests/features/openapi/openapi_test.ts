@@ -280,6 +280,22 @@ Deno.test("under a guard of the whole application the sign-in page is described 
   assert(guarded(paths["/login"]!.post));
 });
 
+Deno.test("a route for access tokens says so, and whether a session passes, too", async () => {
+  const config = testConfig({ origin: "http://localhost", apiAccess: {} });
+  await using app = await documentedApp(config);
+  const guard = (url: string, tokens: ("session" | "access")[], scopes?: string[]) =>
+    app.get(url, { config: { auth: { tokens, ...(scopes && { scopes }) } } as object }, ok);
+  guard("/session", ["session"]);
+  guard("/access", ["access"], ["orders:read"]);
+  guard("/both", ["session", "access"]);
+  const { components, paths } = await validDocumentOf(app);
+  assertEquals(components!.securitySchemes!.accessToken!.scheme, "bearer");
+  const [cookie] = paths["/session"]!.get!.security!;
+  assert(!("accessToken" in cookie!));
+  assertEquals(paths["/access"]!.get!.security, [{ accessToken: [] }]);
+  assertEquals(paths["/both"]!.get!.security, [cookie, { accessToken: [] }]);
+});
+
 Deno.test("what the application says itself stays: schemes, security, answers, other routes", async () => {
   const securitySchemes = Object.freeze({
     login: { type: "apiKey", in: "cookie", name: "authjs.session-token" },
