@@ -503,6 +503,7 @@ Deno.test("S13: nor do they through the application's own serializer, whatever i
     ({ query, url }) => ({ http: { request: { query, url: [url] } } }),
     ({ raw }) => ({ raw: { url: raw.url, rawHeaders: raw.rawHeaders } }),
     ({ body }) => ({ body }),
+    (request) => ({ params: Reflect.get(request, "params"), cookies: Reflect.get(request, "cookies") }),
     (request) =>
       Object.fromEntries(
         ["url", "originalUrl", "query", "body", "headers"].map((key) => [key, Reflect.get(request, key)]),

@@ -205,11 +205,8 @@ const ADDRESS = "203.0.113.1", HOPS = 50;
  */
 function trustsEveryone(scope: FastifyInstance): boolean {
   const raw = { headers: { "x-forwarded-for": Array(HOPS).fill(ADDRESS).join() }, socket: { remoteAddress: ADDRESS } };
-  for (let owner: object | null = scope; owner !== null; owner = Object.getPrototypeOf(owner)) {
-    const key = Object.getOwnPropertySymbols(owner).find(({ description }) => description === "fastify.Request");
-    if (key === undefined) continue;
-    const request: FastifyRequest = Object.create(Reflect.get(owner, key).prototype, { raw: { value: raw } });
-    return (request.ips ?? []).length > HOPS;
-  }
-  return false;
+  const key = Object.getOwnPropertySymbols(scope).find(({ description }) => description === "fastify.Request");
+  const { prototype = null } = Reflect.get(scope, key ?? "") ?? {};
+  const request: Partial<FastifyRequest> = Object.create(prototype, { raw: { value: raw } });
+  return (request.ips ?? []).length > HOPS;
 }

@@ -149,8 +149,24 @@ Deno.test("a session that began with a password ends here alone", () =>
     await browser.signIn({ username: "bob", password: "open" });
     assertEquals(locationOf(await signOutByPage(browser)), "http://localhost/bye");
     assertEquals(await isSignedIn(browser), false);
+    assertEquals(locationOf(await signOutByPage(browser)), "http://localhost/bye", "without a session, too");
     assertEquals(problemsIn(lines), []);
   }));
+
+Deno.test("a sign-out that fails does not lead to the provider", async () => {
+  let fails = false;
+  const redirect = ({ url }: { url: string }) => {
+    if (fails) throw new Error("boom");
+    return url;
+  };
+  await withProvider({ config: { callbacks: { redirect } } }, async ({ signIn, op }) => {
+    const { browser } = await signIn();
+    const csrfToken = await browser.csrfToken();
+    fails = true;
+    const answer = await browser.post("/auth/signout", { csrfToken, callbackUrl: "/bye" });
+    assert(!locationOf(answer).startsWith(op.issuer), locationOf(answer));
+  });
+});
 
 Deno.test("a sign-out without the CSRF token ends nothing", () =>
   withProvider({}, async ({ op, signIn }) => {
@@ -282,6 +298,12 @@ Deno.test("a session in a database knows its provider, and takes the ID token fr
     assertEquals(locationOf(await goThrough(answer, second)), "http://localhost/bye");
     assertEquals(await isKnownAtProvider(setup, second), false);
     assert(await isSignedIn(first.browser));
+    // A row of an earlier build does not name its provider.
+    const [row] = setup.tables.sessions.values();
+    setup.tables.sessions.set("row", { ...row!, sessionToken: "row" });
+    const earlier = new Client(setup.app);
+    earlier.cookies.set("authjs.session-token", "row");
+    assertEquals(locationOf(await signOutByPage(earlier)), "http://localhost/bye");
     assertEquals(problemsIn(setup.lines), []);
   }));
 

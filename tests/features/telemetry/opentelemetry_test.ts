@@ -13,7 +13,7 @@ import {
 } from "@opentelemetry/semantic-conventions";
 import { FastifyOtelInstrumentation } from "@fastify/otel";
 import Fastify, { type FastifyInstance } from "fastify";
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { subscribe, tracingChannel, unsubscribe } from "node:diagnostics_channel";
 import type { ServerResponse } from "node:http";
 import { createAuth, CredentialsSignin, customFetch, type FastifyAuthConfig } from "fastify-authjs";
 import { withAccountList } from "fastify-authjs/adapters";
@@ -250,6 +250,20 @@ Deno.test("a read of a session is no span, and counts in a histogram", async () 
     );
   });
 });
+
+Deno.test("what began before it was enabled is not recorded, and a port is that of the scheme if none is named", () =>
+  recorded((recorder) => {
+    const operation = (url: string) => ({ provider: "op", endpoint: "token", method: "POST", url, status: 200 });
+    const { start, asyncEnd } = tracingChannel("fastify-authjs.provider-request");
+    asyncEnd.publish(operation("https://early.example/token"));
+    for (const url of ["https://op.example/token", "http://op.example/token"]) {
+      const message = operation(url);
+      start.publish(message);
+      asyncEnd.publish(message);
+    }
+    assertEquals(recorder.spans.map(({ attributes }) => attributes[ATTR_SERVER_PORT]), [443, 80]);
+    return Promise.resolve();
+  }));
 
 Deno.test("a disabled instrumentation records nothing, and an enabled one takes the global providers", async () => {
   const recorder = new Recorder();

@@ -138,7 +138,7 @@ Deno.test("a session of a codec of the application is none of another tenant", a
   const config = testConfig({
     jwt: {
       encode: ({ token }) => sealed(token),
-      decode: ({ token }) => JSON.parse(atob(token!)),
+      decode: ({ token }) => token === "spent" ? null : JSON.parse(atob(token!)),
     },
     callbacks: {
       jwt({ token }) {
@@ -153,6 +153,8 @@ Deno.test("a session of a codec of the application is none of another tenant", a
   assertEquals(await reader(client), "ada");
   assertFalse(JSON.stringify(seen).includes("tenant"));
   assertEquals(await reader(moveTo(apps.b, client)), null);
+  client.cookies.set("authjs-a.session-token", "spent");
+  assertEquals(await reader(client), null);
 });
 
 Deno.test("a bearer token of one tenant is none of another", async () => {
@@ -192,6 +194,11 @@ for (const bearer of [false, true]) {
       assertEquals(await reader(client), "ada");
       await moveTo(apps.b, client).signOut();
       assertEquals(await reader(client), "ada");
+      for (const token of ["row", "row.abcd"]) {
+        const elsewhere = new Client(apps.a);
+        elsewhere.cookies.set("authjs-a.session-token", token);
+        assertEquals(await reader(elsewhere), null, "a token without the mark of a tenant");
+      }
       await client.signOut();
       assertEquals(await reader(client), null);
       return;
@@ -387,6 +394,22 @@ Deno.test("signing out at one tenant removes the cookies of that one", async () 
   const answer: Answer = await client.signOut();
   const removed = setCookies(answer).filter((line) => /max-age=0/i.test(line));
   assertEquals(removed.map((line) => line.split("=")[0]), ["authjs-a.session-token"]);
+});
+
+Deno.test("a tenant changes nothing of what is said of a secret and of a list that cannot be", async () => {
+  const broken = testConfig({ tenant: "a", secret: 1 as never });
+  const app = Fastify();
+  app.register(FastifyAuth(broken), { prefix: "/auth" });
+  const error = await app.ready().then(() => undefined, (error) => error);
+  assertMatch(error.message, /secret/);
+  await app.close();
+  const adapter = withSessionList(memoryAdapter(), () => undefined as never);
+  const auth = createAuth(testConfig({ adapter, providers: [], tenant: "a" }));
+  await using lists = Fastify() as FastifyInstance;
+  await lists.register(auth.plugin, { prefix: "/auth" });
+  lists.get("/", (request) => auth.listSessions(request));
+  const ada = await signedIn(lists, auth, { user: { id: "ada", name: "Ada", email: "ada@example.com" } });
+  assertMatch((await ada("/")).json().message, /must return an array of rows/);
 });
 
 Deno.test("a tenant without a name is refused at boot", async () => {

@@ -65,6 +65,21 @@ Deno.test("providers have the names that users know", async () => {
   }
 });
 
+Deno.test("the logo of a provider of the application is shown, and the policy allows its source", async () => {
+  for (
+    const [logo, source] of [["https://cdn.example/op.svg", "https://cdn.example"], [
+      "data:image/gif;base64,R0",
+      "data:",
+    ]]
+  ) {
+    const op = { id: "op", name: "OP", type: "oidc", issuer: "https://op.example", clientId: "app", style: { logo } };
+    await using app = await testApp(testConfig({ providers: [op as never] }));
+    const { body, headers } = await app.inject("/auth/signin");
+    assert(body.includes(`src="${logo}"`), body);
+    assertMatch(String(headers["content-security-policy"]), new RegExp(`img-src [^;]*${source}`));
+  }
+});
+
 Deno.test("Google's logo has its four colours, and one that is dark is light in dark mode", async () => {
   const { logos, css } = await shown();
   const google = /<symbol id="google".*?<\/symbol>/.exec(logos)![0];

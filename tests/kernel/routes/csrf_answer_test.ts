@@ -1,7 +1,8 @@
-import { Auth } from "@auth/core";
+import { Auth, skipCSRFCheck } from "@auth/core";
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import type { FastifyAuthConfig } from "fastify-authjs";
 import { testApp, testConfig } from "../../support/app.ts";
+import { Client } from "../../support/client.ts";
 
 interface CsrfAnswer {
   status: number;
@@ -81,3 +82,42 @@ for (const [name, overrides] of Object.entries(CONFIGS)) {
     }
   });
 }
+
+Deno.test("with skipCSRFCheck there is no token, and users sign in without one", async () => {
+  await using app = await testApp(testConfig({ skipCSRFCheck }));
+  assertEquals((await app.inject("/auth/csrf")).statusCode, 404);
+  const headers = { "content-type": "application/x-www-form-urlencoded", origin: "http://localhost" };
+  const payload = "username=ada&password=open";
+  const signedIn = await app.inject({ method: "POST", url: "/auth/callback/credentials", headers, payload });
+  assertMatch([signedIn.headers["set-cookie"]].flat().join(), /authjs\.session-token=/);
+});
+
+Deno.test("a redirect callback that throws is an error of the routes that ask it, and no crash", async () => {
+  let fails = false;
+  const redirect = ({ baseUrl }: { baseUrl: string }) => {
+    if (fails) throw new Error("boom");
+    return baseUrl;
+  };
+  await using app = await testApp(testConfig({ callbacks: { redirect } }));
+  const client = new Client(app);
+  const csrfToken = await client.csrfToken();
+  fails = true;
+  const callbackUrl = "http://localhost/other";
+  const asked = await client.get(`/auth/csrf?callbackUrl=${callbackUrl}`);
+  assertMatch(String(asked.headers.location), /error=Configuration/);
+  for (const url of ["/auth/signin", "/auth/signout"]) {
+    const answer = await client.post(url, { csrfToken, callbackUrl });
+    assertMatch(String(answer.headers.location), /error=Configuration/, url);
+  }
+});
+
+Deno.test("what events.signOut throws changes no sign-out", async () => {
+  const signOut = () => {
+    throw new Error("boom");
+  };
+  await using app = await testApp(testConfig({ events: { signOut } }));
+  const client = new Client(app);
+  await client.signIn({ username: "ada", password: "open" });
+  const answer = await client.signOut();
+  assertEquals([answer.statusCode, answer.headers.location], [302, "http://localhost"]);
+});
