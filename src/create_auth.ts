@@ -92,7 +92,7 @@ function authOf(config: CreateAuthConfig): AuthObject {
   });
 }
 
-/** Makes `app.register(auth)` an error that says what to write: Fastify takes a `default` function for the plugin of a module. */
+/** Makes `app.register(auth)` an error that says what to write: Fastify takes `default` for the plugin of a module. */
 function withoutPlugin<Members extends object>(members: Members): Members {
   const problem = 'give it the plugin of the object: `app.register(auth.plugin, { prefix: "/auth" })`.';
   const value = () => Promise.reject(invalid("register()", problem));

@@ -34,16 +34,16 @@ export const providerLogout: Feature = {
       ({ core, config }) =>
         settingsOf(config).backchannel && strategyOf(core) === "jwt" && !(config.store && config.revocable) &&
         "`providerLogout.backchannel` needs a `store` and `revocable: true`, since a session in a JWT is valid until " +
-          'it expires: set redisStore() of "fastify-authjs/redis", or memoryStore() for one process, or keep sessions ' +
-          "in a database.",
+          'it expires: set redisStore() of "fastify-authjs/redis", or memoryStore() for one process, or keep ' +
+          "sessions in a database.",
     ],
     [
       "FST_AUTHJS_ADAPTER_INVALID",
       ({ core, config }) =>
         settingsOf(config).backchannel && strategyOf(core) === "database" &&
         !("listSessionsByUserId" in core.adapter!) &&
-        "`providerLogout.backchannel` needs the adapter's listSessionsByUserId(), without which the sessions of a user " +
-          "are not found. Add it with `withSessionList(adapter, (userId) => …)`.",
+        "`providerLogout.backchannel` needs the adapter's listSessionsByUserId(), without which the sessions of a " +
+          "user are not found. Add it with `withSessionList(adapter, (userId) => …)`.",
     ],
   ],
   routes: [
