@@ -7,7 +7,6 @@ import { explainNoList } from "./unreached.ts";
 import { newVisitor, type Reply } from "./visitor.ts";
 
 type ServedProvider = Readonly<{ id: string; type: string; callbackUrl: string }>;
-
 type Deployment = Awaited<ReturnType<typeof deploymentAt>>;
 type Findings = AsyncGenerator<Finding, void>;
 

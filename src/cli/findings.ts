@@ -14,7 +14,6 @@ export interface Finding {
 }
 
 const findingOf = (level: Level) => (about: string, message: string): Finding => ({ level, about, message });
-
 export const ok = findingOf("ok");
 export const warning = findingOf("warning");
 export const error = findingOf("error");

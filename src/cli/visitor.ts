@@ -2,7 +2,6 @@
 import { parseSetCookie, type SetCookie } from "cookie";
 
 export type Reply = Readonly<{ status: number; headers: Headers; cookies: readonly SetCookie[]; json: unknown }>;
-
 type Fields = Readonly<Record<string, string>>;
 
 /** Requests a page, or posts a form. Redirects are not followed. */

@@ -8,7 +8,6 @@ import { defaultProfile } from "../provider/settings.ts";
 import type { Notices } from "./notices.ts";
 
 type Callbacks = NonNullable<AuthConfig["callbacks"]>;
-
 type Returns = (this: unknown, ...args: unknown[]) => unknown;
 
 /** The function, of whose results the first one that cannot be meant is reported, or refused by an error. */

@@ -6,7 +6,6 @@
 import type { AuthConfig } from "@auth/core";
 
 const DAY = 24 * 60 * 60;
-
 const MAX_AGE = 30 * DAY;
 const UPDATE_AGE = DAY;
 

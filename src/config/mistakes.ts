@@ -32,7 +32,6 @@ export interface Facts {
 }
 
 export type Messages = (facts: Facts) => string | readonly string[] | false | undefined;
-
 export type Mistake<Code> = readonly [code: Code, ...mistakes: Messages[]];
 
 export function requireNone(problems: readonly Mistake<FastifyAuthErrorCode>[], facts: Facts): void {

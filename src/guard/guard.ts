@@ -38,7 +38,6 @@ export interface Guarding {
 }
 
 export type MarkedGuard = SessionGuard & { [GUARD](config: unknown): Guarding | undefined };
-
 type Visit = Readonly<{ request: GuardedRequest; reply: GuardedReply; config: FastifyAuthConfig; auth: AuthInstance }>;
 
 /**

@@ -3,7 +3,6 @@ import { FastifyAuthError, invalidConfig } from "../errors.ts";
 import { isInternal } from "./origin_check.ts";
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
-
 type SentRequest = { readonly method: string; readonly headers: Headers };
 
 const LINKED = /^(?:GET|HEAD)$/;

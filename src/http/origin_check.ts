@@ -49,7 +49,6 @@ function isByProxy(headers: OriginRequest["headers"], claimed: URL, configured: 
 }
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/i;
-
 const PROXY_HEADERS = ["via", "forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip"];
 
 function explain(what: string, claimed: string, { origin: { href }, from }: OriginInUse): string {

@@ -79,7 +79,6 @@ interface Kept {
 }
 
 const NO_STORE = /(?:^|[\s,])no-store\b/i;
-
 const KEPT: unique symbol = Symbol("fastify-authjs.kept");
 
 type Holder = { [PROTECTED]?: boolean; [KEPT]?: Kept };

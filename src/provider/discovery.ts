@@ -3,9 +3,7 @@ import { invalidProvider } from "../errors.ts";
 import { parseJsonObject } from "../utils/decode.ts";
 
 const WELL_KNOWN = "/.well-known/openid-configuration";
-
 const ENDPOINTS = ["authorization_endpoint", "token_endpoint", "userinfo_endpoint"] as const;
-
 const REDIRECTS = [301, 302, 303, 307, 308];
 
 /** Where a redirect within the origin leads: another server could say anything of this one. */

@@ -74,7 +74,6 @@ export class Operations<Message extends Operation> {
 export const authActions: Operations<AuthActionOperation> = new Operations("fastify-authjs.action");
 
 export const providerRequests: Operations<ProviderRequestOperation> = new Operations("fastify-authjs.provider-request");
-
 export const adapterCalls: Operations<AdapterCallOperation> = new Operations("fastify-authjs.adapter-call");
 
 /**

@@ -26,7 +26,6 @@ export interface IssuerUser {
 }
 
 type TokenRequest = IncomingMessage & { readonly body: Readonly<Record<string, unknown>> };
-
 type Answer = { statusCode: number; body: Record<string, unknown> };
 
 /** What the endpoints of the library tell before they answer. */

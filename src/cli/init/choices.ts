@@ -82,7 +82,6 @@ function listed(names: readonly string[], word: string): string {
 }
 
 export type Given = { readonly [Name in keyof Choices]?: string | undefined };
-
 export type Terminal = Record<"input", NodeJS.ReadableStream> & Record<"output", NodeJS.WritableStream>;
 
 /**

@@ -3,5 +3,4 @@ import { later } from "../../utils/later.ts";
 import type { Feature } from "../feature.ts";
 
 const onLink = later(async () => (await import("./link.ts")).finishLink);
-
 export const accounts: Feature = { configure: () => ({ onLink }) };

@@ -33,7 +33,6 @@ const EVERYONE_TRUSTED =
   'to the addresses of your proxies, such as "127.0.0.1" or "10.0.0.0/8".';
 
 type CountedKey = readonly [limit: LimitName, key: string];
-
 export type RateLimits = Awaited<ReturnType<typeof openLimits>>;
 
 /**

@@ -67,7 +67,6 @@ interface Shared {
 }
 
 const SHARED = "rate_limit";
-
 const openLimits = later(async () => (await import("./limits.ts")).openLimits);
 
 export const rateLimit: Feature = {
