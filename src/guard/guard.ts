@@ -154,6 +154,8 @@ export function sessionGuard(
 async function accessOf(visit: Visit, options: RequireSessionOptions): Promise<true | string | undefined> {
   const { request, reply, config, auth } = visit;
   try {
+    // Without the plugin the features are loaded by the first request. With a mistake there are none, and no session.
+    await auth.problem();
     for (const { onAccess } of auth.hooks) {
       const access = await onAccess?.({ request, config, auth, options }, reply);
       if (access !== undefined) return access;

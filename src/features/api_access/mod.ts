@@ -1,5 +1,5 @@
 /** Access tokens on guarded routes (RFC 6750, RFC 9068, RFC 7662, RFC 9449), and tokens for other services. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isObject, isText } from "../../config/rules.ts";
 import type { AuthInUse } from "../../core/context.ts";
 import { requireOrigin } from "../../http/origin.ts";
@@ -79,6 +79,10 @@ function isUrl(value: unknown): boolean {
   return isText(value) && /^https?:/.test(value) && URL.canParse(value);
 }
 
+/** The first request of a configuration that a function chooses comes when no route can be added any more. */
+const STARTED = "`apiAccess` in a configuration that a function chooses adds no metadata of the resource: serve " +
+  "`/.well-known/oauth-protected-resource` in the application if clients need it.";
+
 const RESOURCE = "/.well-known/oauth-protected-resource", SERVER = "/.well-known/oauth-authorization-server";
 
 /**
@@ -100,7 +104,12 @@ function addMetadata(scope: FastifyInstance, auth: AuthInUse, { issuers = [], sc
       bearer_methods_supported: ["header"],
       dpop_signing_alg_values_supported: PUBLIC_KEY_ALGORITHMS,
     });
-  root.get(RESOURCE, resource);
+  try {
+    root.get(RESOURCE, resource);
+  } catch (error) {
+    if ((error as FastifyError).code !== "FST_ERR_INSTANCE_ALREADY_LISTENING") throw error;
+    return auth.once("api metadata", () => scope.log.info(STARTED));
+  }
   root.get(`${RESOURCE}/*`, resource);
   root.get(`${SERVER}/*`, (request, reply) => {
     const mount = pathsIn(root, auth as AuthInstance)?.mount ?? "";

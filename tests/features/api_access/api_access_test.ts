@@ -1,9 +1,9 @@
 /** Access tokens of authorization servers on guarded routes. */
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
-import { createAuth, type FastifyAuthConfig, memoryStore } from "fastify-authjs";
+import { createAuth, type FastifyAuthConfig, memoryStore, requireSession } from "fastify-authjs";
 import type { ApiIssuer } from "fastify-authjs/types";
-import { testConfig } from "../../support/app.ts";
+import { captureLog, testConfig } from "../../support/app.ts";
 import { API, type ApiIssuerServer, INTROSPECTION, proofKey, startApiIssuer } from "../../support/api_issuer.ts";
 import { type Answer, Client } from "../../support/client.ts";
 import { withClock } from "../../support/clock.ts";
@@ -293,4 +293,35 @@ Deno.test("options of guards that cannot be right are errors", () => {
     }
     assertMatch(message, /tokens|scopes/, JSON.stringify(options));
   }
+});
+
+Deno.test("without the plugin a guard for access tokens alone lets no session pass, from the first request on", async () => {
+  await using server = await startApiIssuer();
+  const overrides = { apiAccess: { issuers: [{ issuer: server.issuer, audience: API }] } };
+  const api = await startApi(overrides.apiAccess.issuers);
+  await using _api = api.app;
+  const client = new Client(api.app);
+  await client.signIn({ username: "ada", password: "open" });
+  const { cookie } = client;
+  await using app = Fastify() as FastifyInstance;
+  app.get("/api", { onRequest: requireSession(testConfig(overrides), { tokens: ["access"] }) }, () => "in");
+  assertEquals((await app.inject({ url: "/api", headers: { cookie } })).statusCode, 401);
+  const authorization = `Bearer ${await server.token("jwt")}`;
+  assertEquals((await app.inject({ url: "/api", headers: { authorization } })).statusCode, 200);
+});
+
+Deno.test("a configuration that a function chooses accepts access tokens, and says that it adds no metadata", async () => {
+  await using server = await startApiIssuer();
+  const issuers = [{ issuer: server.issuer, audience: API }];
+  const config = testConfig({ tenant: "acme", apiAccess: { issuers } });
+  const auth = createAuth(() => config);
+  const { logger, lines } = captureLog();
+  await using app = Fastify({ logger } as object) as FastifyInstance;
+  await app.register(auth.plugin, { prefix: "/auth" });
+  app.get("/api", { onRequest: auth.requireSession({ tokens: ["access"] }) }, () => "in");
+  const headers = { authorization: `Bearer ${await server.token("jwt")}` };
+  for (let i = 0; i < 2; i++) assertEquals((await app.inject({ url: "/api", headers })).statusCode, 200);
+  assertEquals((await app.inject("/api")).statusCode, 401);
+  assertEquals((await app.inject("/auth/signin")).statusCode, 200);
+  assertEquals(lines.filter(({ msg }) => msg.includes("adds no metadata")).length, 1);
 });
