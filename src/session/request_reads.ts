@@ -57,7 +57,15 @@ export class RequestReads {
   static of(request: SessionRequest): RequestReads {
     const holder = request as SessionRequest & { [READS]?: RequestReads };
     const known = holder[READS];
-    if (known !== undefined && known.#headers === request.headers) return known;
+    const { headers } = request;
+    if (known !== undefined) {
+      if (known.#headers === headers) return known;
+      // If a hook or a validator has set `request.headers`, each access makes another object.
+      const { cookie, authorization } = known.#headers;
+      if (known.request === request && cookie === headers.cookie && authorization === headers.authorization) {
+        return known;
+      }
+    }
     const reads = new RequestReads(request);
     reads.isSent = known !== undefined;
     return holder[READS] = reads;

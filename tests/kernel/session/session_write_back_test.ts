@@ -230,6 +230,33 @@ Deno.test("every kind of reply carries it: errors, not found, redirects, HEAD, e
   }
 });
 
+for (const what of ["a hook", "a validator"]) {
+  Deno.test(`${what} may set request.headers: the session is read once, and its cookie comes with the reply`, async () => {
+    const config = testConfig(counting);
+    await using app = await testApp(config);
+    app.setValidatorCompiler(() => (value) => ({ value: { ...value as object } }));
+    app.addHook("onRequest", (request, _reply, done) => {
+      if (what === "a hook") request.headers = { ...request.headers, "x-version": "1" };
+      done();
+    });
+    const options = what === "a hook" ? {} : { schema: { headers: {} } };
+    app.get("/guarded", { onRequest: requireSession(config), ...options }, (request) => getSession(request, config));
+    const client = await signedIn(app);
+    for (const count of [2, 3]) assertEquals((await client.get("/guarded")).json().count, count);
+  });
+}
+
+Deno.test("a hook that sets another cookie has the session of that cookie", async () => {
+  const config = testConfig();
+  await using app = await testApp(config);
+  app.get("/as", async (request) => {
+    const before = await getSession(request, config);
+    request.headers = { ...request.headers, cookie: `${NAME}=${await sealed({ name: "bob" })}` };
+    return [before?.user?.name, (await getSession(request, config))?.user?.name];
+  });
+  assertEquals((await (await signedIn(app)).get("/as")).json(), ["ada", "bob"]);
+});
+
 Deno.test("a read that the handler did not wait for is waited for by its reply", async () => {
   let finish = () => {};
   const held = new Promise<void>((resolve) => finish = resolve);
