@@ -81,8 +81,9 @@ async function read(reads: RequestReads, latest: LatestRead): Promise<SessionRea
 
 async function isUsable(auth: AuthInstance, request: SessionRequest): Promise<boolean> {
   auth.config.notices.sendTo(request.log);
-  warnOfOtherConfig(auth, request);
+  // First, since it loads the features, whose hooks the settings keep.
   const problem = await auth.problem();
+  warnOfOtherConfig(auth, request);
   if (problem === undefined) return true;
   auth.once("unusable", () => {
     request.log.error({ code: problem.code }, `No session is read: ${problem.message}`);

@@ -35,7 +35,8 @@ export async function runCallbacks(opened: OpenToken, context: ReadContext): Pro
   }
   if (token === null) return { ...ENDED };
   token = withName(token, named);
-  for (const each of kept) if (each !== undefined) token = { ...token, ...each };
+  // What is no object must not become one.
+  for (const each of typeof token === "object" ? kept : []) if (each !== undefined) token = { ...token, ...each };
 
   const expires = (due || update) && canSetCookie() ? ends.renewed() : ends.kept;
   const session = await makeSession(token, expires, context);

@@ -1,7 +1,7 @@
 /** Sessions in a JWT that are listed and ended through a `store`. */
 import { assert, assertEquals, assertFalse, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import { decode, encode } from "@auth/core/jwt";
+import { decode, encode, type JWT } from "@auth/core/jwt";
 import type { FastifyInstance } from "fastify";
 import {
   type AuthObject,
@@ -181,6 +181,31 @@ Deno.test("a session in a JWT keeps its record through renewal, the jwt callback
     assertEquals(await auth.revokeSession(before.id), true);
     assertEquals([await reader(client), await reader(copyOf(client, app))], [null, null]);
   }, { callbacks: changing }));
+
+Deno.test("a jwt callback that returns nothing leaves a session with a record as it is", () => {
+  let returns = true;
+  const jwt = ({ token }: { token: JWT }) => (returns ? token : undefined) as JWT;
+  return withSetup(async ({ app }) => {
+    const client = await signedIn(app);
+    returns = false;
+    const answer = await client.get("/private");
+    assertEquals([answer.statusCode, setCookies(answer)], [503, []]);
+    assertEquals(await reader(client), null);
+    returns = true;
+    assertEquals(await reader(client), "ada");
+  }, { callbacks: { jwt } });
+});
+
+Deno.test("a session that was revoked has ended for another configuration object, too", () =>
+  withSetup(async ({ app, auth, store }) => {
+    const other = testConfig({ store, revocable: true });
+    app.get("/other", { onRequest: requireSession(other) }, () => "in");
+    const client = await signedIn(app);
+    const copy = copyOf(client, app);
+    assertEquals((await copy.get("/other")).statusCode, 200);
+    await auth.revokeSession((await currentOf(client)).id);
+    assertEquals((await copy.get("/other")).statusCode, 401);
+  }));
 
 Deno.test("a refresh under way does not bring a revoked session back", async () => {
   let resume = () => {};
