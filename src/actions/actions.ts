@@ -11,7 +11,7 @@ import { handleCallback } from "../routes/callback/callback.ts";
 import { handleSession } from "../routes/session_update.ts";
 import { handleSignIn } from "../routes/signin.ts";
 import { handleSignOut } from "../routes/signout.ts";
-import { SIGNED_OUT, toSession } from "../session/read.ts";
+import { SIGNED_OUT } from "../session/read.ts";
 import type { GuardedReply, Session } from "../types.ts";
 import { type ActionAuth, type ActionRequest, perform, urlOf } from "./perform.ts";
 
@@ -142,7 +142,7 @@ export async function updateSession(
     notForLinks: options.allowGet !== true && "updateSession()",
     fields: data === undefined ? {} : { data: toJson(data) },
     handle: handleSession,
-    read: ({ body }, { logger, settings }) => ({ session: toSession(body, { logger, settings }) }),
+    read: ({ body }) => ({ session: body as Session | null }),
   });
   const { session = null } = outcome.read ?? {};
   if (session !== null) return session;

@@ -10,7 +10,15 @@ import { Refusal } from "../jwt/jwe.ts";
 import { sessionCookies, SessionTooLarge } from "../session/cookie.ts";
 import { hasEnded } from "../session/ending.ts";
 import { openToken, sessionName } from "../session/open.ts";
-import { asOwn, CallbackFailure, finishSession, ownReadOf, type ReadContext, wrapError } from "../session/read.ts";
+import {
+  asOwn,
+  CallbackFailure,
+  finishSession,
+  ownReadOf,
+  type ReadContext,
+  toSession,
+  wrapError,
+} from "../session/read.ts";
 import { cookieEnd } from "../session/settings.ts";
 import { readRow } from "../session/read_token.ts";
 import { refreshedElsewhere, updateInTurn } from "../session/in_turn.ts";
@@ -111,8 +119,7 @@ function failed(failure: FastifyAuthError, { fromApplication }: RequestContext):
 
 function updated(session: unknown, token: string, name: string, context: RequestContext): Answer {
   const { settings } = context;
-  const { leaveOut } = settings;
-  const body = leaveOut === undefined ? session : JSON.parse(JSON.stringify(session, leaveOut) ?? "null");
+  const body = toSession(session, context);
   const cookies = sessionCookies(token, sessionParts(context), settings.cookie, cookieEnd(name, settings));
   return { ...jsonAnswer(body), cookies, session: token };
 }

@@ -11,6 +11,9 @@ import { placeOf } from "./sealed_value.ts";
 /** How often a waiting process looks for the result, in milliseconds. */
 const POLL_INTERVAL_MS = 40;
 
+/** How many results of others are followed: with one that the store has lost they may lead in a circle. */
+export const MOST_TURNS = 16;
+
 /** Another process holds the lock for too long (503). */
 export function refreshedElsewhere(): FastifyAuthError {
   return new FastifyAuthError(
@@ -105,7 +108,8 @@ export async function updateInTurn<Result extends { readonly sealed?: string | u
   const isShared = callbacks.jwt !== undefined || refreshes;
   let done: Result | undefined;
   await live.update(name, token, async (newest) => {
-    for (let given = newest;;) {
+    let given = newest;
+    for (let turns = 0; turns < MOST_TURNS; turns++) {
       const turn = isShared ? await inTurn(context, given, () => work(given), true) : { done: await work(given) };
       done = turn?.done;
       const sealed = turn?.joined?.token || done?.sealed || given;
@@ -113,6 +117,7 @@ export async function updateInTurn<Result extends { readonly sealed?: string | u
       if (turn?.joined === undefined) return { sealed };
       given = sealed;
     }
+    return { sealed: given };
   });
   return done;
 }

@@ -7,7 +7,7 @@ import { Refusal } from "../jwt/jwe.ts";
 import { monotonicNow } from "../utils/time.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
 import { cookieUpdate, endedRead, endSession, hasEnded, hasEndedElsewhere, removal } from "./ending.ts";
-import { inTurn } from "./in_turn.ts";
+import { inTurn, MOST_TURNS } from "./in_turn.ts";
 import type { JwtRead } from "./live_sessions.ts";
 import { digestName, rowName } from "./name.ts";
 import { openAtOnce, type OpenToken, openToken } from "./open.ts";
@@ -146,7 +146,8 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
   return read;
 }
 
-async function refreshInTurn(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
+  if (turns === MOST_TURNS) return await asItIs(opened, context);
+async function refreshInTurn(opened: OpenToken, context: ReadContext, turns = 0): Promise<JwtRead> {
   const { token, name } = opened;
   const turn = await inTurn(context, token, async () => {
     if (await hasEnded(name, context)) return ENDED;
@@ -160,7 +161,7 @@ async function refreshInTurn(opened: OpenToken, context: ReadContext): Promise<J
   if (!isUpdate) return { ...await asItIs(joined, context), sealed: joined.token };
   // An update refreshes nothing: the updated token is refreshed under its own lock.
   context.settings.live.replace(token, joined.token);
-  return { sealed: joined.token, ...await refreshInTurn(joined, context) };
+  return { sealed: joined.token, ...await refreshInTurn(joined, context, turns + 1) };
 }
 
 /** The session of a token without a call of the `jwt` callback. */

@@ -265,3 +265,36 @@ Deno.test("a session is updated again and again with a codec that makes the same
     }
   }
 });
+
+Deno.test("an update answers with null for what a read takes for no session", async () => {
+  let shown: unknown;
+  const config = testConfig({ callbacks: { session: ({ session }) => (shown ?? session) as typeof session } });
+  await using app = await testApp(config);
+  const client = new Client(app);
+  await client.signIn({ username: "ada", password: "open" });
+  const csrfToken = await client.csrfToken();
+  for (shown of ["x", [], { expires: "2030-01-01" }, { user: { id: 1n } }]) {
+    const answer = await client.request("POST", "/auth/session", { json: { csrfToken, data: {} } });
+    assertEquals([answer.statusCode, answer.body], [200, "null"]);
+  }
+});
+
+Deno.test("results in a store that has lost a write are not followed for ever", async () => {
+  const store = testStore();
+  await using opened = await updating(() => {}, {
+    store: { ...store, set: async (key, value, time) => value === "" ? undefined : await store.set(key, value, time) },
+    jwt: {
+      encode: ({ token }) => Promise.resolve(btoa(JSON.stringify(Object.entries(token!).sort()))),
+      decode: ({ token }) => Promise.resolve(Object.fromEntries(JSON.parse(atob(token!)))),
+    },
+    callbacks: {
+      jwt: ({ token, trigger, session }) => trigger === "update" ? { ...token, name: session.name } : token,
+    },
+  });
+  const { client } = opened;
+  const csrfToken = await client.csrfToken();
+  const update = (name: string) => client.request("POST", "/auth/session", { json: { csrfToken, data: { name } } });
+  for (const name of ["light", "dark", "light"]) assertEquals((await update(name)).statusCode, 200);
+  assertEquals((await update("dark")).statusCode, 503);
+  assertEquals((await client.get("/me")).statusCode, 200);
+});
