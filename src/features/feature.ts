@@ -195,7 +195,7 @@ export interface SessionHooks {
   onBegin?(claims: JWT, name: string): Promise<JWT>;
   onSignIn?(claims: JWT, signIn: SessionSignIn): JWT;
   /** A token was sealed. What it throws for a new session refuses that; else it is logged. */
-  onSealed?(session: NamedSession, isNew: boolean, userAgent: string | undefined): Promise<void>;
+  onSealed?(session: NamedSession, isNew: boolean, userAgent?: string): Promise<void>;
   /** A user has signed in to a row. Gives cookies to set beside that of the session. */
   onRow?(signIn: SignInWithRow): Promise<readonly SetCookie[]>;
   /** Those cookies, which a sign-out removes. */

@@ -122,8 +122,8 @@ async function readNewest(opened: OpenToken, context: ReadContext): Promise<JwtR
 async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
   const { settings: { live, hooks, refresh }, headers, logger } = context;
   const { name, token } = opened;
-  const userAgent = headers["user-agent"];
-  if (hooks.length > 0 && await hasEndedElsewhere(opened, hooks, { userAgent, report: logger.error })) {
+  const use = { userAgent: headers["user-agent"], report: logger.error };
+  if (hooks.length > 0 && await hasEndedElsewhere(opened, hooks, use)) {
     return { ...ENDED, endings: live.end(name) };
   }
   const began = monotonicNow();
@@ -137,18 +137,16 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
   }
   if (read.sealed === undefined) return read;
   // If it is not known whether it was ended from elsewhere meanwhile, a refresh must not be lost.
-  const session = { claims: read.token, name };
-  if (await hasEndedElsewhere(session, hooks).catch(() => false)) {
+  if (await hasEndedElsewhere({ claims: read.token, name }, hooks).catch(() => false)) {
     return { ...ENDED, endings: live.end(name) };
   }
   live.replace(token, read.sealed);
-  for (const { onSealed } of hooks) await onSealed?.(session, false, userAgent).catch(logger.error);
   return read;
 }
 
-  if (turns === MOST_TURNS) return await asItIs(opened, context);
 async function refreshInTurn(opened: OpenToken, context: ReadContext, turns = 0): Promise<JwtRead> {
   const { token, name } = opened;
+  if (turns === MOST_TURNS) return await asItIs(opened, context);
   const turn = await inTurn(context, token, async () => {
     if (await hasEnded(name, context)) return ENDED;
     const read = await runCallbacks(opened, context);

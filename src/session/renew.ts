@@ -72,18 +72,13 @@ export async function changeClaims(
   change: (claims: JWT) => Promise<JWT | undefined>,
   context: ReadContext,
 ): Promise<void> {
-  const { settings, logger, headers } = context;
-  const { hooks } = settings;
+  const { settings } = context;
   const { name } = await openToken(token, settings);
   const work = async (newest: string): Promise<{ sealed?: string | undefined }> => {
     const opened = await openToken(newest, settings);
     const claims = await change(opened.claims);
     if (claims === undefined || await hasEnded(name, context)) return {};
-    const sealed = await reseal(opened, claims, context);
-    for (const { onSealed } of hooks) {
-      await onSealed?.({ claims, name }, false, headers["user-agent"]).catch(logger.error);
-    }
-    return { sealed };
+    return { sealed: await reseal(opened, claims, context) };
   };
   context.name = name;
   const done = await asOwn(context, () => updateInTurn(name, token, work, context));
@@ -105,20 +100,23 @@ const NAME_SIZE = 128;
 /** The token that replaces another. If that of a read is too large, the session goes on with its claims as before. */
 async function reseal(opened: OpenToken, token: JWT, context: ReadContext): Promise<string | undefined> {
   const { settings, logger, auth } = context;
-  const { jwt, cookie, cookieLimit } = settings;
+  const { jwt, cookie, cookieLimit, hooks } = settings;
   const { name, claims, due, text } = opened;
   const { tokenMaxAge: maxAge } = lifetimesFor(name, settings);
   const params = { ...jwt, maxAge, token: withName(token, name), salt: cookie.name };
   // A session that is larger already was accepted under another limit: it may stay, and not grow.
   const held = cookieSize(cookie.name, opened.token) + (namedBy(claims) ? 0 : NAME_SIZE);
   const warn = (message: string) => warnOnce(context, "large session", "FST_AUTHJS_WARN_SESSION_SIZE", message);
+  let sealed: string;
   try {
-    return await encodeWithin(jwt, params, { limit: Math.max(cookieLimit, held), warn });
+    sealed = await encodeWithin(jwt, params, { limit: Math.max(cookieLimit, held), warn });
   } catch (error) {
     if (!(error instanceof SessionTooLarge) || context.update !== undefined) throw error;
     auth.once("session too large", () => logger.error(error));
     logger.debug("session_too_large", error);
     if (!due || text === undefined) return undefined;
-    return await jwt.encode({ ...params, token: withName(JSON.parse(text), name) });
+    sealed = await jwt.encode({ ...params, token: withName(JSON.parse(text), name) });
   }
+  for (const { onSealed } of hooks) await onSealed?.({ claims: token, name }, false).catch(logger.error);
+  return sealed;
 }

@@ -11,6 +11,7 @@ import { createAuth, customFetch, type FastifyAuthConfig, FastifyAuthError, memo
 import { withSessionList } from "fastify-authjs/adapters";
 import { testConfig } from "../../support/app.ts";
 import { type Answer, Client } from "../../support/client.ts";
+import { withClock } from "../../support/clock.ts";
 import { locationOf, pathOf, startSignIn } from "../../support/oauth_client.ts";
 import { memoryAdapter, type MemoryTables } from "../../support/memory_adapter.ts";
 import { ProviderBrowser, startOpenIdProvider } from "../../support/openid_provider.ts";
@@ -570,3 +571,20 @@ Deno.test("a `jwt` callback that sets a `sub` that is no text lets users sign in
       await signIn();
     },
   ));
+
+Deno.test("the provider ends a session, too, that was kept alive by updates alone", () =>
+  withLogout({ config: { session: { maxAge: 3600 } } }, (setup) =>
+    withClock(async (clock) => {
+      const { browser } = await setup.signIn();
+      const csrfToken = await browser.csrfToken();
+      const iat = seconds();
+      for (let minutes = 0; minutes < 80; minutes += 2) {
+        clock.now += 120_000;
+        const answer = await browser.request("POST", "/auth/session", { json: { csrfToken, data: {} } });
+        assertEquals(answer.statusCode, 200);
+      }
+      assert(await isSignedIn(browser));
+      assert(seconds() - iat >= 80 * 60);
+      assertEquals((await post(setup.app, await makeToken(setup.op.issuer))).statusCode, 200);
+      assertEquals(await isSignedIn(browser), false);
+    })));
