@@ -46,7 +46,7 @@ export function resolveConfig(config: FastifyAuthConfig): ResolvedConfig {
 
 /** A configuration that takes over which sign-ins are under way from an earlier one of its tenant. */
 export function inheritUses(resolved: ResolvedConfig, before: ResolvedConfig): ResolvedConfig {
-  return Object.freeze({ ...resolved, signIns: before.signIns });
+  return Object.freeze({ ...resolved, signIns: { ...resolved.signIns, memory: before.signIns.memory } });
 }
 
 /** How long another process is waited for if requests to providers have no limit. */

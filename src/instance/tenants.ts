@@ -127,7 +127,8 @@ export class Tenants {
         }
         issuers.set(id, known = { issuer, tenants: new Set() });
       }
-      known.tenants.add(tenant);
+      // A second one is enough to know that there is another. A function may make up any number.
+      if (known.tenants.size < 2) known.tenants.add(tenant);
     }
   }
 

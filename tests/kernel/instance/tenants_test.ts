@@ -372,6 +372,25 @@ Deno.test("what a new object changes counts at once: sessions kept in memory hav
   });
 });
 
+Deno.test("what a new object changes counts at once: how long a sign-in waits for another one", async () => {
+  const { promise: never, resolve: end } = Promise.withResolvers<null>();
+  const adapter = { ...memoryAdapter(), useVerificationToken: () => never };
+  const mail = { id: "mail", type: "email", name: "Mail", maxAge: 60, sendVerificationRequest: () => {}, options: {} };
+  const configWith = (adapterTimeout: number) =>
+    tenantConfig("acme", { adapter, adapterTimeout, emailConfirm: false, providers: [mail as never] });
+  let config = configWith(60_000);
+  await withApp(() => config, async ({ at }) => {
+    const link = "/auth/callback/mail?token=a&email=ada%40example.com";
+    const first = at().get(link);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    config = configWith(50);
+    const answer = await Promise.race([at().get(link), new Promise<undefined>((done) => setTimeout(done, 5000))]);
+    end(null);
+    await first;
+    assertEquals(answer?.statusCode, 503);
+  });
+});
+
 Deno.test("an object for each request is warned of once, and limits and ended sessions count all the same", () => {
   const limits = { accountFromAddress: { max: 2, timeWindow: 60_000 } };
   const seen: number[] = [];
