@@ -194,6 +194,15 @@ Deno.test("a session in a database ends with the next look, or when it expires",
   await new Promise((resolve) => setTimeout(resolve, 50));
   assertEquals(calls.reads, after, "nothing looks any more");
 
+  // Browsers keep the cookie of a longer session for 400 days, and of one that ends with them no longer than the row.
+  const long = database(500 * 86_400);
+  const expires = new Date(Date.now() + 3600_000);
+  long.tables.sessions.set("a.ephemeral", { sessionToken: "a.ephemeral", userId: "1", expires });
+  const longApp = await liveApp(long.config, { interval: NEVER });
+  await using _long = longApp.app;
+  const own = await openSocket(longApp.port, "authjs.session-token=a.ephemeral");
+  assertEquals(await Promise.race([own.closed, new Promise((resolve) => setTimeout(resolve, 50, "open"))]), "open");
+
   const short = database(1);
   const shortApp = await liveApp(short.config, { interval: NEVER });
   await using _short = shortApp.app;
