@@ -90,8 +90,7 @@ export function hideColumns(callbacks: Callbacks): Callbacks {
 }
 
 /** A copy of a row. What is no field of it stands on its prototype: assigned to the copy, it becomes one. */
-function withFields(row: object | null, fields: readonly string[]): object | null {
-  if (row === null) return null;
+function withFields(row: object, fields: readonly string[]): object {
   const columns = Object.create(Object.getPrototypeOf(row));
   for (const name of Reflect.ownKeys(row)) define(columns, name, Reflect.get(row, name), false);
   // JSON would ask the row what it is.

@@ -23,5 +23,5 @@ function readVariable(name: string): string | undefined {
 }
 
 export const environment: Environment = new Proxy({}, {
-  get: (_target, name) => typeof name === "string" ? readVariable(name) : undefined,
+  get: (_target, name) => readVariable(String(name)),
 });

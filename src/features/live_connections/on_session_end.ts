@@ -116,6 +116,7 @@ export async function onSessionEnd(
     } catch (error) {
       log.error(error, "Auth.js: onSessionEnd() could not look at the session, and tries again.");
     }
+    // deno-coverage-ignore Another look has begun while this one asked
     if (own !== looks) return;
     const left = ends - Date.now();
     if (left <= 0) return await end();
@@ -123,6 +124,7 @@ export async function onSessionEnd(
     timer.unref();
   }
 
+  // deno-coverage-ignore The connection has closed while the session was read
   if (closing.some(({ destroyed }) => destroyed)) return stop;
   if (name === undefined) {
     await end();

@@ -75,9 +75,11 @@ async function loadHelpers(): Promise<typeof import("@simplewebauthn/server/help
   try {
     return await import("@simplewebauthn/server/helpers");
   } catch (cause) {
+    // deno-coverage-ignore-start The package is installed here
     const advice = "Passkeys need the package @simplewebauthn/server: run `npm install @simplewebauthn/server@14`.";
     throw new Error(advice, { cause });
   }
+  // deno-coverage-ignore-stop
 }
 
 export function webAuthnWarnings(providers: readonly Provider[], origin: PublicOrigin | undefined): string[] {

@@ -1,0 +1,40 @@
+/** Tokens that the application seals itself, and sign-ins that its `jwt` callback refuses. */
+import { decode, encode, type JWT } from "@auth/core/jwt";
+import { assertEquals } from "@std/assert";
+import type { FastifyAuthConfig } from "fastify-authjs";
+import { getSession } from "fastify-authjs";
+import { testApp, testConfig } from "../../support/app.ts";
+import { Client } from "../../support/client.ts";
+
+/** The name of the signed-in user, after a sign-in and a second read. */
+async function namesRead(overrides: Partial<FastifyAuthConfig>): Promise<(string | undefined)[]> {
+  const config = testConfig(overrides);
+  await using app = await testApp(config);
+  app.get("/name", async (request) => ({ name: (await getSession(request, config))?.user?.name }));
+  const client = new Client(app);
+  await client.signIn({ username: "ada", password: "open" });
+  const read = async () => (await client.get("/name")).json().name;
+  return [await read(), await read()];
+}
+
+Deno.test("core's own encode and decode are as none", async () => {
+  assertEquals(await namesRead({ jwt: { encode, decode } }), ["ada", "ada"]);
+});
+
+Deno.test("a codec may keep claims that JSON cannot hold", async () => {
+  const kept = new Map<string, JWT>();
+  const jwt: FastifyAuthConfig["jwt"] = {
+    encode({ token }) {
+      const id = `token-${kept.size}`;
+      kept.set(id, { ...token });
+      return id;
+    },
+    decode: ({ token }) => kept.get(token!) ?? null,
+  };
+  const callbacks: FastifyAuthConfig["callbacks"] = { jwt: ({ token }) => ({ ...token, count: 1n }) };
+  assertEquals(await namesRead({ jwt, callbacks }), ["ada", "ada"]);
+});
+
+Deno.test("a jwt callback that returns null at a sign-in makes no session", async () => {
+  assertEquals(await namesRead({ callbacks: { jwt: () => null } }), [undefined, undefined]);
+});
