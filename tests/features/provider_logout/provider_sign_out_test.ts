@@ -298,6 +298,10 @@ Deno.test("a session in a database knows its provider, and takes the ID token fr
     assertEquals(locationOf(await goThrough(answer, second)), "http://localhost/bye");
     assertEquals(await isKnownAtProvider(setup, second), false);
     assert(await isSignedIn(first.browser));
+    setup.tables.users.set("id-bob", { id: "id-bob", name: "bob", email: "bob@example.com", emailVerified: null });
+    const password = new Client(setup.app);
+    await password.signIn({ username: "bob", password: "open" });
+    assertEquals(locationOf(await signOutByPage(password)), "http://localhost/bye", "after a password, too");
     // A row of an earlier build does not name its provider.
     const [row] = setup.tables.sessions.values();
     setup.tables.sessions.set("row", { ...row!, sessionToken: "row" });

@@ -17,6 +17,7 @@ import { captureLog, type LogLine, testConfig } from "../../support/app.ts";
 import { type Answer, Client, setCookies } from "../../support/client.ts";
 import { withClock } from "../../support/clock.ts";
 import { memoryAdapter } from "../../support/memory_adapter.ts";
+import { signedInApp } from "../../support/token_provider.ts";
 import { locationOf, pathOf, startSignIn } from "../../support/oauth_client.ts";
 import { type OpenIdProvider, ProviderBrowser, startOpenIdProvider } from "../../support/openid_provider.ts";
 
@@ -191,6 +192,25 @@ Deno.test("a user of a password signs in again on the sign-in page", async () =>
     await browser.signIn(mine);
     assertEquals((await page(browser)).body, "page");
   });
+});
+
+Deno.test("a user of a password signs in again on the application's own page, which a scope without the plugin has, too", async () => {
+  const auth = createAuth(testConfig({ stepUp: true, pages: { signIn: "/login" } }));
+  await using app = Fastify() as FastifyInstance;
+  await app.register(auth.plugin, { prefix: "/auth" });
+  app.get("/page", { onRequest: auth.requireSession({ maxAge: 60 }) }, () => "page");
+  const browser = new Client(app);
+  await browser.signIn({ username: "ada", password: "open" });
+  await withClock(async (clock) => {
+    clock.now += 61_000;
+    assertStringIncludes(locationOf(await page(browser)), "/login?error=SessionRequired&callbackUrl=%2Fpage");
+  });
+});
+
+Deno.test("a sign-in by OAuth says nothing of when the user was authenticated", async () => {
+  await using opened = await signedInApp({ config: { stepUp: true } });
+  const { claims } = (await opened.client.get("/claims")).json();
+  assertEquals([claims.auth_time, claims.signIn.provider], [undefined, "acme"]);
 });
 
 Deno.test("the claims that callbacks.jwt sets count, and an update keeps them", () =>

@@ -232,6 +232,14 @@ Deno.test("a body that was read before and is nowhere to be found is an error th
   assertMatch(message, /request\.raw\.rawBody/);
 });
 
+Deno.test("a request without a body is one without fields, whatever has read it", async () => {
+  await using app = await testApp();
+  await using cloud = await platform(app, () => {});
+  const response = await cloud.send("/auth/signout", "", {});
+  await response.body?.cancel();
+  assertMatch(String(response.headers.get("location")), /MissingCSRF|csrf/);
+});
+
 Deno.test("a parsed form with objects in it is refused", async () => {
   await using app = await testApp();
   await using cloud = await platform(

@@ -80,6 +80,12 @@ Deno.test("the logo of a provider of the application is shown, and the policy al
   }
 });
 
+Deno.test("a provider without a form is not on the page", async () => {
+  const silent = { id: "silent", name: "Silent", type: "credentials", authorize: () => null };
+  await using app = await testApp(testConfig({ providers: [silent as never] }));
+  assert(!(await app.inject("/auth/signin")).body.includes("Silent"));
+});
+
 Deno.test("Google's logo has its four colours, and one that is dark is light in dark mode", async () => {
   const { logos, css } = await shown();
   const google = /<symbol id="google".*?<\/symbol>/.exec(logos)![0];

@@ -135,6 +135,16 @@ Deno.test("W2: an answer that is no document names wellKnown in the log", () =>
     assertMatch(reasons(lines), /"op" answered 404 at \S+\/somewhere\/else\. .+check `wellKnown`/);
   }, (issuer) => ({ wellKnown: `${issuer}${ELSEWHERE}` })));
 
+Deno.test("W1: a document that is no object is refused", async () => {
+  await withProvider({}, async ({ client, provider, lines }) => {
+    provider.script = {
+      answer: { discovery: (_request, response) => response.writeHead(200).end("[]") },
+    };
+    assertEquals(locationOf(await startSignIn(client)), CONFIGURATION);
+    assertMatch(reasons(lines), /document of "op" at \S+ is refused: it is not a JSON object/);
+  });
+});
+
 Deno.test("W1: the document of an OAuth provider without an issuer may be behind a redirect as well", () =>
   withProvider({ tokens: { id_token: undefined } }, async ({ client, provider, lines }) => {
     const { issuer } = provider;
