@@ -27,6 +27,26 @@ Deno.test("getSession() of a route with config.auth is an error if no plugin gua
   assertEquals((await guarded.inject("/declared")).statusCode, 401);
 });
 
+Deno.test("an action with a configuration that cannot be used says why", async () => {
+  const mail = { id: "mail", name: "Mail", type: "email", sendVerificationRequest() {} };
+  const auth = createAuth(testConfig({ providers: [mail as never] }));
+  await using app = Fastify() as FastifyInstance;
+  app.post("/login", (request, reply) => auth.signIn(request, reply, "mail", { fields: { email: "a@b.example" } }));
+  const answer = await app.inject({ method: "POST", url: "/login" });
+  assertEquals(answer.statusCode, 500);
+  assertMatch(answer.json().code, /^FST_AUTHJS_(?:ADAPTER|CONFIG)_INVALID$/);
+});
+
+Deno.test("a guarded route stays shut if the application goes on without the plugin", async () => {
+  const auth = createAuth(testConfig());
+  await using app = Fastify() as FastifyInstance;
+  app.register(auth.plugin, { prefix: "/:tenant" }).after((_error) => {});
+  app.get("/guarded", { config: { auth: true } as object }, () => "for you");
+  const answer = await app.inject("/guarded");
+  assertEquals(answer.statusCode, 500);
+  assertMatch(answer.json().message, /no FastifyAuth is registered/);
+});
+
 Deno.test("JSON that is sent as a form, and a type that is not accepted, are told", async () => {
   await using app = await testApp();
   const client = new Client(app);

@@ -529,7 +529,7 @@ Deno.test("tenants whose accounts could be taken for those of others are refused
   });
   const tenants = new Map([ACME, UMBRELLA, "same.example"].map((host) => {
     const issuer = host === UMBRELLA ? "https://two.example" : "https://one.example";
-    return [host, tenantConfig(host, { adapter, providers: [provider(issuer)] })];
+    return [host, tenantConfig(host, { adapter, providers: [passwordProvider(), provider(issuer)] })];
   }));
   return withApp(byHost(tenants), async ({ at, lines }) => {
     const statuses = [];

@@ -351,6 +351,19 @@ Deno.test("a setting with which no link works is a boot error that says what to 
   }
 });
 
+Deno.test("a recipient that the transport refuses is a mail that was not sent", () => {
+  const refusing = {
+    name: "refusing",
+    version: "1",
+    send: (_mail: unknown, done: (error: null, info: object) => void) => done(null, { rejected: ["ada@example.com"] }),
+  };
+  return withMail({ provider: { server: refusing } }, async ({ app, log }) => {
+    const answer = await ask(new Client(app), "ada@example.com");
+    assert(String(answer.headers.location).includes("error="), String(answer.headers.location));
+    assert(log.some((line) => JSON.stringify(line).includes("refused the recipient")), JSON.stringify(log));
+  });
+});
+
 Deno.test("a token that is no text sends no mail, and the log says what to return", async () => {
   for (const token of ["", {}, true, NaN, ["secret"], Symbol("token")]) {
     const provider = { generateVerificationToken: () => Promise.resolve(token) };

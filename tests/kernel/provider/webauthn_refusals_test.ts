@@ -169,6 +169,15 @@ for (const counts of [true, false]) {
   });
 }
 
+Deno.test("passkeys: an hour later the challenges that were answered are forgotten, and a new one counts", async () => {
+  const { client, device } = await setUp({}, { counts: false });
+  assertEquals((await client.authenticate(device)).headers.location, ORIGIN);
+  await withClock(async (clock) => {
+    clock.now += 3_600_000;
+    assertEquals((await client.authenticate(device)).headers.location, ORIGIN);
+  });
+});
+
 Deno.test("passkeys: of two answers to one challenge that come at once, one counts", async () => {
   const { app, client, device } = await setUp({}, { counts: false });
   const { options } = await client.options();
