@@ -47,6 +47,18 @@ Deno.test("a guarded route stays shut if the application goes on without the plu
   assertMatch(answer.json().message, /no FastifyAuth is registered/);
 });
 
+Deno.test("what another hook throws of the routes stops the boot as it is", async () => {
+  const app = Fastify();
+  app.addHook("onRoute", () => {
+    throw new Error("no more routes");
+  });
+  await assertRejects(
+    async () => await app.register(createAuth(testConfig()).plugin, { prefix: "/auth" }),
+    Error,
+    "no more routes",
+  );
+});
+
 Deno.test("JSON that is sent as a form, and a type that is not accepted, are told", async () => {
   await using app = await testApp();
   const client = new Client(app);

@@ -381,6 +381,19 @@ memoryTest("what the signIn callback and the provider refuse leads back, with th
   assertEquals(await accounts(ada), ["oidc home h-1"]);
 }, { callbacks: { signIn: ({ profile }) => profile?.refused !== true } });
 
+let isRefused = false;
+memoryTest("a link that fails stays on the error page if the redirect callback returns no URL", async (scene) => {
+  const { app, issuer } = scene;
+  const ada = await issuer.signIn(app, { provider: "home", user: { ...ADA, sub: "h-1" } });
+  const page = await link(scene, ada, { sub: "w-4", name: "X", refused: true });
+  assertStringIncludes(String(page), "/auth/error?error=AccessDenied");
+}, {
+  callbacks: {
+    signIn: ({ profile }) => !(isRefused = profile?.refused === true),
+    redirect: ({ url }) => isRefused ? "http://[" : url,
+  },
+});
+
 memoryTest("a verified address is a sign-in method, where links are mailed", async (scene) => {
   const { app, issuer, database } = scene;
   const ada = await issuer.signIn(app, { provider: "home", user: { ...ADA, sub: "h-1" } });
@@ -461,7 +474,7 @@ Deno.test("accounts: mistakes get errors that say what to change", async () => {
     const ada = await signedIn(app, auth, { user: ADA });
     app.get("/passkeys", (request) => auth.listPasskeys(request));
     const payload = url === "/unlink" ? { provider: "home", providerAccountId: "1" } : undefined;
-    const answer = await ada({ method: /^\/(?:un)?link/.test(url) ? "POST" : "GET", url, payload });
+    const answer = await ada({ method: /^\/(?:un)?link/.test(url) ? "POST" : "GET", url, ...(payload && { payload }) });
     assertStringIncludes(answer.json().message, message);
   }
   const { getUser: _getUser, ...partial } = memoryAdapter();

@@ -233,6 +233,7 @@ Deno.test("where the database fails, listing and ending sessions fails with 503"
     const client = await signedIn(app, "one", ADA);
     const user = userOf(setup);
     for (const method of ["listSessionsByUserId", "deleteSession"]) {
+      faults.clear();
       faults.set(method, "throws");
       const error = await assertRejects(() => auth.revokeSessions(user), FastifyAuthError);
       assertEquals(error.code, "FST_AUTHJS_UNAVAILABLE");

@@ -207,6 +207,21 @@ Deno.test("a user of a password signs in again on the application's own page, wh
   });
 });
 
+Deno.test("an application without pages refuses a user who was authenticated too long ago", async () => {
+  const auth = createAuth(testConfig({ stepUp: true }));
+  await using app = Fastify() as FastifyInstance;
+  await app.register(auth.plugin, { prefix: "/auth" });
+  const browser = new Client(app);
+  await browser.signIn({ username: "ada", password: "open" });
+  await using elsewhere = Fastify() as FastifyInstance;
+  elsewhere.get("/page", { onRequest: auth.requireSession({ maxAge: 60 }) }, () => "page");
+  await withClock(async (clock) => {
+    clock.now += 61_000;
+    const answer = await elsewhere.inject({ url: "/page", headers: { ...HTML, cookie: browser.cookie! } });
+    assertEquals(answer.statusCode, 401);
+  });
+});
+
 Deno.test("a sign-in by OAuth says nothing of when the user was authenticated", async () => {
   await using opened = await signedInApp({ config: { stepUp: true } });
   const { claims } = (await opened.client.get("/claims")).json();

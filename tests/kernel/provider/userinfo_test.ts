@@ -239,6 +239,8 @@ Deno.test("a userinfo endpoint is discovered where only the token endpoint is co
   });
   await signsIn({}, discovery(404), settings);
   await signsIn(undefined, discovery(500), settings);
+  const withKeys = (issuer: string) => ({ ...settings(issuer), jwks_endpoint: `${issuer}${PATHS.jwks}` });
+  await signsIn(undefined, discovery(500), withKeys);
 });
 
 Deno.test("the user is made as core makes it where the provider has no profile()", async () => {

@@ -450,6 +450,12 @@ Deno.test("passkeys: an authenticator may vouch for itself, and for more where i
     assertEquals(answer.headers.location, ORIGIN);
   }
   // Where it was asked for, it is looked at.
+  const forged = await setUp({ providers: attested });
+  const refused = await forged.client.register(new SoftwareAuthenticator(ORIGIN), {
+    email: "grace@example.com",
+    attestation: (signed, key) => itself(Buffer.concat([signed, Buffer.from("more")]), key),
+  });
+  await assertRefused(forged, forged.client, refused, /./);
   const scene = await setUp({ providers: attested });
   const answer = await scene.client.register(new SoftwareAuthenticator(ORIGIN), {
     email: "grace@example.com",

@@ -111,6 +111,20 @@ Deno.test("a redirect callback that throws is an error of the routes that ask it
   }
 });
 
+Deno.test("a refused password keeps no callback URL that the redirect callback throws for", async () => {
+  const redirect = ({ url, baseUrl }: { url: string; baseUrl: string }) => {
+    // Core asks first, and then the page is looked for.
+    if (url.endsWith("/home") && ++calls > 1) throw new Error("boom");
+    return baseUrl;
+  };
+  let calls = 0;
+  await using app = await testApp(testConfig({ callbacks: { redirect } }));
+  const client = new Client(app);
+  const fields = { csrfToken: await client.csrfToken(), username: "ada", password: "wrong", callbackUrl: "/home" };
+  const { headers } = await client.post("/auth/callback/credentials", fields);
+  assertMatch(String(headers.location), /signin\?(?!.*callbackUrl)/);
+});
+
 Deno.test("what events.signOut throws changes no sign-out", async () => {
   const signOut = () => {
     throw new Error("boom");

@@ -1,9 +1,9 @@
 /** Tokens that the application seals itself, and sign-ins that its `jwt` callback refuses. */
 import { decode, encode, type JWT } from "@auth/core/jwt";
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
 import type { FastifyAuthConfig } from "fastify-authjs";
 import { getSession } from "fastify-authjs";
-import { testApp, testConfig } from "../../support/app.ts";
+import { captureLog, testApp, testConfig } from "../../support/app.ts";
 import { Client } from "../../support/client.ts";
 
 /** The name of the signed-in user, after a sign-in and a second read. */
@@ -33,6 +33,29 @@ Deno.test("a codec may keep claims that JSON cannot hold", async () => {
   };
   const callbacks: FastifyAuthConfig["callbacks"] = { jwt: ({ token }) => ({ ...token, count: 1n }) };
   assertEquals(await namesRead({ jwt, callbacks }), ["ada", "ada"]);
+});
+
+Deno.test("a codec that fails for an update leaves the session as it was, and one that is too large is said", async () => {
+  let fails = false, fills = false;
+  const jwt: FastifyAuthConfig["jwt"] = {
+    async encode(params) {
+      if (fails) throw new Error("boom");
+      const { count: _count, ...token } = params.token!;
+      return fills ? "x".repeat(1_000_000) : await encode({ ...params, token });
+    },
+    decode,
+  };
+  const callbacks: FastifyAuthConfig["callbacks"] = { jwt: ({ token }) => ({ ...token, count: 1n }) };
+  const { logger, lines } = captureLog();
+  await using app = await testApp(testConfig({ jwt, callbacks }), { logger });
+  const client = new Client(app);
+  await client.signIn({ username: "ada", password: "open" });
+  const json = { csrfToken: await client.csrfToken(), data: {} };
+  fails = true;
+  assertEquals((await client.request("POST", "/auth/session", { json })).statusCode, 503);
+  [fails, fills] = [false, true];
+  assertEquals((await client.request("POST", "/auth/session", { json })).statusCode, 413);
+  assert(JSON.stringify(lines).includes("The largest claims"));
 });
 
 Deno.test("a jwt callback that returns null at a sign-in makes no session", async () => {
