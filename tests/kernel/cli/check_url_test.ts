@@ -116,7 +116,7 @@ const FOUND: [what: string, changed: Record<string, Answer>, found: RegExp][] = 
   [
     "a cookie whose path a proxy changes",
     { "https://app.example/auth/csrf": csrf(COOKIE.replace("Path=/", "Path=/auth")) },
-    /^error +cookies +Browsers refuse __Host-authjs\.csrf-token, which needs Path=\/ and no Domain/m,
+    /^error +cookies +__Host-authjs\.csrf-token needs Path=\/ and no Domain/m,
   ],
   [
     "a session that cannot be read",
