@@ -43,7 +43,7 @@ export interface Service {
 
 /** The part of `oauth2-mock-server` that is used. */
 interface MockServer {
-  readonly OAuth2Server: new (...given: unknown[]) => {
+  readonly OAuth2Server: new (key: undefined, certificate: undefined, options: object) => {
     readonly issuer: { url: string | undefined; keys: { generate(algorithm: string): Promise<unknown> } };
     readonly service: Service;
   };
