@@ -60,8 +60,8 @@ export function carryLate(reads: RequestReads): void {
 }
 
 /**
- * Keeps a reply that gives a session cookie from shared caches, whatever hooks have set, and tells of another plugin that
- * sets that cookie: its value could not be read, and it comes again.
+ * Keeps a reply that gives a session cookie from shared caches, whatever hooks have set. Warns if another plugin sets
+ * that cookie: its value could not be read, and it comes again.
  */
 function checkCookies({ carried, updates, isOfAction }: RequestReads, reply: FastifyReply): void {
   const { raw } = reply;
