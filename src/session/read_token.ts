@@ -92,16 +92,21 @@ export function refuseToken(
 async function readNewest(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
   const { live, refresh: { waitLimit } } = context.settings;
   const { name, token } = opened;
-  const isUpdated = live.updates.has(name);
-  const newest = isUpdated ? await live.updated(name, token, waitLimit) : live.newest(token);
-  // An update is ended by no read: its callback may wait for something slow.
-  if (isUpdated && live.updates.has(name)) {
-    const problem =
-      `a read waited ${waitLimit} ms for an update of its session, and goes on without it. Its \`jwt\` or ` +
-      "`session` callback takes long.";
-    warnOnce(context, "long update", "FST_AUTHJS_WARN_CALLBACK", problem);
-  }
-  const current = newest === token ? opened : await openToken(newest, context.settings);
+  let newest = token;
+  let current = opened;
+  do {
+    // While the application's codec opened it, another request may have replaced it, too.
+    if (newest !== current.token) current = await openToken(newest, context.settings);
+    const isUpdated = live.updates.has(name);
+    newest = isUpdated ? await live.updated(name, newest, waitLimit) : live.newest(newest);
+    // An update is ended by no read: its callback may wait for something slow.
+    if (isUpdated && live.updates.has(name)) {
+      const problem =
+        `a read waited ${waitLimit} ms for an update of its session, and goes on without it. Its \`jwt\` or ` +
+        "`session` callback takes long.";
+      warnOnce(context, "long update", "FST_AUTHJS_WARN_CALLBACK", problem);
+    }
+  } while (newest !== current.token);
   const shared = live.reads.get(newest);
   const reading = shared ?? renew(current, context);
   live.reads.set(newest, reading);

@@ -13,7 +13,8 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { FastifyAuthConfig } from "fastify-authjs";
 import { Redis } from "ioredis";
-import { SECRET } from "../../support/app.ts";
+import { SECRET, testApp, testConfig } from "../../support/app.ts";
+import { Client } from "../../support/client.ts";
 import { serverUrl } from "../../support/databases.ts";
 import { denoFlags } from "../../support/deno_flags.ts";
 import { locationOf, oauthApp, pathOf, startSignIn } from "../../support/oauth_client.ts";
@@ -371,4 +372,43 @@ Deno.test("tokens of different users are refreshed apart, all at once", async ()
     sessions.map(({ user, refreshed }) => [user.name, refreshed]),
     names.map((name) => [name, name]),
   );
+});
+
+Deno.test("a late request refreshes nothing again, however long the application's codec takes", async () => {
+  /** Holds up the first time that a token is opened. */
+  let slow: { token: string; begun: () => void; opened: Promise<void> } | undefined;
+  let [refreshes, misused] = [0, 0];
+  const config = testConfig({
+    jwt: {
+      encode,
+      async decode(params) {
+        const held = slow?.token === params.token ? slow : undefined;
+        if (held) slow = undefined;
+        held?.begun();
+        await held?.opened;
+        return await decode(params);
+      },
+    },
+    callbacks: {
+      async jwt({ token, account }) {
+        if (account) return { ...token, refresh: 0 };
+        if (token.refresh !== refreshes) misused++;
+        return { ...token, refresh: ++refreshes };
+      },
+    },
+  });
+  await using app = await testApp(config);
+  const client = new Client(app);
+  await client.signIn({ username: "ada", password: "open" });
+  const read = (cookie: string) => app.inject({ url: "/me", headers: { cookie } });
+  const old = client.cookie!;
+  await client.get("/me");
+  const [begun, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  slow = { token: client.cookies.get(NAME)!, begun: begun.resolve, opened: opened.promise };
+  const late = read(old);
+  await begun.promise;
+  await client.get("/me");
+  opened.resolve();
+  assertEquals((await late).json().session.user.name, "ada");
+  assertEquals([refreshes, misused], [3, 0]);
 });
