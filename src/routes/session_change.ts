@@ -32,8 +32,8 @@ export async function replaceSession(answer: Answer, context: RequestContext): P
   const { session: given, goesOn } = answer;
   if (!given) return;
   const { settings, held: { token } } = context;
-  // For requests that are still running too.
-  if (goesOn) return settings.live.replace(token, given);
+  // For requests that are still running too, and with the token of another one that comes later.
+  if (goesOn) return settings.live.replace(settings.live.newest(token), given);
   if (token !== "" && token !== given) await endReplaced(token, context);
   // The application's codec may give it the token, and so the name, of one that ended.
   if (settings.strategy === "database" || !settings.ownTokens) settings.live.begin(await sessionName(given, settings));

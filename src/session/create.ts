@@ -40,7 +40,9 @@ export async function createSession(params: SignInParams, request: SignInRequest
   const { jwt } = config.core.callbacks ?? {};
   let claims = jwt === undefined ? params.token : await jwt(params);
   if (claims === null) return undefined;
-  const before = token === "" ? undefined : await openToken(token, settings).catch(() => undefined);
+  // Another request may have refreshed what it has.
+  const newest = settings.live.newest(token);
+  const before = newest === "" ? undefined : await openToken(newest, settings).catch(() => undefined);
   const signIn: SessionSignIn = { params, held: before?.claims, linksAccount, goesOn, warnOnce };
   for (const { onSignIn } of hooks) claims = onSignIn?.(claims, signIn) ?? claims;
   // One that goes on has the claims of before that are kept, and ends when it would have.

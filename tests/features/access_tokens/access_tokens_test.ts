@@ -5,7 +5,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { type AuthObject, createAuth, type FastifyAuthConfig, type JWT, memoryStore } from "fastify-authjs";
 import type { Provider } from "fastify-authjs/providers";
 import { captureLog, SECRET } from "../../support/app.ts";
-import { setCookies } from "../../support/client.ts";
+import { Client, setCookies } from "../../support/client.ts";
 import { testStore } from "../../support/test_store.ts";
 import { access, Acme, later, signedInApp, signIn, tokenApp } from "../../support/token_provider.ts";
 
@@ -499,4 +499,16 @@ Deno.test("while the store fails, getAccessToken() is unavailable: it does not s
     isDown = false;
     assertEquals(await access(opened.client), { token: "access-2" });
   }
+});
+
+Deno.test("a sign-in that began with the cookie before keeps the refresh token that came meanwhile", async () => {
+  await using opened = await signedInApp({ lifetime: 5 });
+  const { app, acme, client } = opened;
+  const late = new Client(app);
+  for (const [name, value] of client.cookies) late.cookies.set(name, value);
+  assertEquals(await access(client), { token: "access-2" });
+  acme.issuesRefreshTokens = false;
+  await signIn(late);
+  const { access_token, refresh_token } = (await late.get("/claims")).json().claims.providerTokens.acme;
+  assertEquals([access_token, refresh_token], ["access-3", "refresh-2"]);
 });

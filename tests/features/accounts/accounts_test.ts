@@ -502,3 +502,21 @@ Deno.test("accounts: mistakes get errors that say what to change", async () => {
     );
   }
 });
+
+memoryTest("a cookie that comes late leads to the session with the account", async (scene) => {
+  const { app, issuer } = scene;
+  const ada = await issuer.signIn(app, { provider: "home", user: { ...ADA, sub: "h-1" } });
+  const url = await visit(scene, ada, AT_WORK);
+  const { cookie } = ada;
+  const read = async (cookie: string) => (await app.inject({ url: "/auth/session", headers: { cookie } })).json().by;
+  assertEquals((await ada("/auth/session")).json().by, "home");
+  assertEquals((await app.inject({ url, headers: { cookie } })).statusCode, 302);
+  assertEquals([await read(cookie), await read(ada.cookie)], ["work", "work"]);
+}, {
+  session: { strategy: "jwt" },
+  callbacks: {
+    jwt: ({ token, account }) =>
+      account ? { ...token, by: account.provider } : { ...token, reads: crypto.randomUUID() },
+    session: ({ session, token }) => ({ ...session, by: token.by }),
+  },
+});
