@@ -268,7 +268,7 @@ async function undoIfLate<T>(call: T | PromiseLike<T>, undo: (late: T) => Promis
     return await call;
   } catch (error) {
     // If the call fails in the end, there is nothing to undo.
-    if (error instanceof AdapterFailure) error.late?.then((late) => undo(late as T), () => {});
+    if (error instanceof AdapterFailure) error.late?.then((late) => undo(late as T)).catch(() => {});
     throw error;
   }
 }

@@ -205,3 +205,21 @@ Deno.test("passkeys: a second device that could not be stored is no account, and
   assertEquals([tables.users.size, tables.accounts.length, tables.authenticators.size], [1, 1, 1]);
   assertEquals((await client.user())?.email, ADA.email);
 });
+
+Deno.test("a logger that throws when a late write cannot be undone ends no process", async () => {
+  const tables = emptyTables();
+  const { adapter, faults, release } = faultyAdapter({ ...memoryAdapter(tables), ...deleting(tables) });
+  let thrown = 0;
+  const error = ({ message }: Error) => {
+    if (!message.includes("could not be unlinked")) return;
+    thrown++;
+    throw new Error("The log is full.");
+  };
+  const providers = [identityProvider("one")];
+  const app = await testApp(testConfig({ adapter, providers, adapterTimeout: 200, logger: { error } }));
+  faults.set("linkAccount", "is late");
+  assertEquals((await signInAs(new Client(app), "one", ADA)).statusCode, 503);
+  faults.set("unlinkAccount", "throws");
+  await release();
+  await until(() => thrown === 1);
+});
