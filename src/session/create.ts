@@ -40,6 +40,8 @@ export async function createSession(params: SignInParams, request: SignInRequest
   const { jwt } = config.core.callbacks ?? {};
   let claims = jwt === undefined ? params.token : await jwt(params);
   if (claims === null) return undefined;
+  // Of `undefined` core makes a session without a user, which guards would let pass.
+  if (typeof claims !== "object") throw new TypeError(`\`callbacks.jwt\` returned ${typeof claims}, and no token.`);
   // Another request may have refreshed what it has.
   const newest = settings.live.newest(token);
   const before = newest === "" ? undefined : await openToken(newest, settings).catch(() => undefined);

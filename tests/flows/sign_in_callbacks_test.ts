@@ -1,6 +1,6 @@
 /** What callbacks, events and pages of the application are told of a sign-in, in core's order, and what fails it. */
-import { decode, encode } from "@auth/core/jwt";
-import { assert, assertEquals, assertStrictEquals } from "@std/assert";
+import { decode, encode, type JWT } from "@auth/core/jwt";
+import { assert, assertEquals, assertStrictEquals, assertStringIncludes } from "@std/assert";
 import type { FastifyInstance } from "fastify";
 import type { FastifyAuthConfig } from "fastify-authjs";
 import { SECRET, testApp, testConfig } from "../support/app.ts";
@@ -186,4 +186,18 @@ Deno.test("a session to which an account is linked ends when it would have ended
   const linked = await held();
   assertEquals(linked.sub, token.sub);
   assert(linked.iat !== undefined && Math.abs(linked.exp! - exp!) <= 1, `${linked.exp} and ${exp}`);
+});
+
+Deno.test("a jwt callback that returns no token fails the sign-in: there is no session without a user", async () => {
+  for (const returned of [undefined, "token"]) {
+    for (const stepUp of [false, true]) {
+      const jwt: unknown = ({ token, trigger }: { token: JWT; trigger?: string }) => trigger ? returned : token;
+      await using parts = await toldApp({ stepUp, callbacks: { jwt: jwt as () => JWT } });
+      const { app, told } = parts;
+      const client = new Client(app);
+      const answer = await signInAs(client, "one", ADA);
+      assertStringIncludes(String(answer.headers.location), "error=Configuration");
+      assertEquals([(await client.get("/me")).json().session, told], [null, []]);
+    }
+  }
 });
