@@ -140,7 +140,7 @@ function requestFor(context: ProviderContext, { signedIn, checks }: CoreCall): R
 }
 
 /** The adapter for one call. After a failure it is not called again: core would take it for "not found". */
-export function watchAdapter(context: ProviderContext) {
+function watchAdapter(context: ProviderContext) {
   const { config, settings, provider, logger } = context;
   let adapter = settings.adapter!;
   let writes: SignInWrites | undefined;
@@ -195,7 +195,7 @@ export interface Checks {
 
 const CHALLENGE = "fastify-authjs.challenge";
 
-export const CHECK_COOKIES: NonNullable<AuthConfig["cookies"]> = {
+const CHECK_COOKIES: NonNullable<AuthConfig["cookies"]> = {
   state: { name: "fastify-authjs.state" },
   pkceCodeVerifier: { name: "fastify-authjs.pkce" },
   nonce: { name: "fastify-authjs.nonce" },
@@ -206,7 +206,7 @@ export const CHECK_COOKIES: NonNullable<AuthConfig["cookies"]> = {
 const CHALLENGE_SALT = "encodedWebauthnChallenge";
 
 /** The user under whom a passkey is registered, whom core writes into the cookie of the challenge alone. */
-export async function userToRegister(
+async function userToRegister(
   cookies: readonly SetCookie[],
   { settings: { jwt: { secret } } }: ProviderContext,
 ): Promise<User | undefined> {
@@ -216,7 +216,7 @@ export async function userToRegister(
   return content?.registerData as User | undefined;
 }
 
-export function checkHeader(
+function checkHeader(
   { challenge, user: registerData, ...checks }: Checks,
   { provider, settings: { jwt } }: ProviderContext,
 ): string {
