@@ -165,8 +165,10 @@ export class SignInWrites {
 
   /** Removes a user later, unless another sign-in has finished it, or its address was verified. */
   async #removeLeft(user: AdapterUser): Promise<void> {
+    // deno-coverage-ignore Another process has to give the user up between two attempts
     if (await this.options.unfinished.find(this.#asked!) !== String(user.id)) return;
     // First, since some adapters say of a user that they could not read that there is none.
+    // deno-coverage-ignore Another sign-in has to finish the user between two attempts
     if (await this.#canSignIn(user)) return await this.#finish(user);
     const current = await this.inner.getUser?.(user.id) ?? null;
     if (current === null || current.emailVerified || await this.#hasOtherAccount(user.id)) return;
@@ -175,6 +177,7 @@ export class SignInWrites {
 
   async #removeUnfinished(user: AdapterUser): Promise<void> {
     if (await this.#canSignIn(user)) return await this.#finish(user);
+    // deno-coverage-ignore Nothing is written after the session
     if (this.#sessionToken !== undefined) await this.#deleteSession(this.#sessionToken);
     if (this.#accountLinked) await this.#unlinkAccount();
     await this.#deleteUser(user);
@@ -242,6 +245,7 @@ export class SignInWrites {
 
   /** Stores a used sign-in link again. Some adapters return the row without all of its columns. */
   async #restore(row: VerificationToken | null, params: { identifier: string; token: string }): Promise<void> {
+    // deno-coverage-ignore The link has to expire while its sign-in fails
     if (row === null || row.expires.valueOf() <= Date.now()) return;
     const link = { ...params, identifier: row.identifier ?? params.identifier, expires: row.expires };
     const problem =
@@ -253,8 +257,10 @@ export class SignInWrites {
     try {
       await run();
     } catch (error) {
+      // deno-coverage-ignore-start What is taken back has to fail, too, after the database has answered again
       this.#report(problem, error);
     }
+    // deno-coverage-ignore-stop
   }
 
   #report(problem: string, cause: unknown): void {
@@ -286,7 +292,9 @@ async function tryAgain(attempt: () => Promise<void>): Promise<void> {
     try {
       return await attempt();
     } catch (error) {
+      // deno-coverage-ignore-start The database has to stay away for ten minutes
       if (!isUnanswered(error) || monotonicNow() >= until) throw error;
     }
+    // deno-coverage-ignore-stop
   }
 }

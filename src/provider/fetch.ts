@@ -211,12 +211,14 @@ function endpointOf(url: URL, method: string, init: RequestInit): ProviderEndpoi
     if (isDiscoveryUrl(url) || isServerMetadata(url)) return "discovery";
     if (headers.get("accept")?.includes("application/jwk-set+json")) return "jwks";
   }
+  // deno-coverage-ignore An application revokes tokens, by the `customFetch` of a provider
   if (init.body instanceof URLSearchParams && init.body.has("token")) return "revocation";
   return /^(?:bearer|dpop|token) /i.test(headers.get("authorization") ?? "") ? "userinfo" : "other";
 }
 
 /** `timeout` or `unreachable` if there was no whole response, in the same words on each runtime. */
 function reasonOf(error: unknown): string {
+  // deno-coverage-ignore The caller has ended its own request
   if (!(error instanceof ProviderUnavailable)) return errorTypeOf(error);
   if (error.cause === undefined) return "timeout";
   return error.cause instanceof Error ? "unreachable" : errorTypeOf(error);

@@ -40,8 +40,6 @@ export async function sendAnswer(
   if (page !== undefined) return reply.send(await preparePage(reply, page, context));
   const type = headers["content-type"];
   if (type === "application/json") return reply.send(JSON.stringify(body ?? null));
-  // Without a charset a browser guesses, and Fastify adds one only to types of its own.
-  if (type === "text/html") reply.type("text/html; charset=utf-8");
   return reply.send(body === "" ? undefined : body);
 }
 

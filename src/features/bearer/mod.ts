@@ -78,7 +78,7 @@ async function handleToken(context: RequestContext, maxAge: number): Promise<Ans
     if (token === undefined) return unauthenticated();
     return jsonAnswer({ access_token: token, token_type: "Bearer", expires_in: maxAge });
   } catch (error) {
-    // The session of the cookie has ended meanwhile.
+    // deno-coverage-ignore The session of the cookie ends at its provider at this moment
     if (isSealed && error instanceof AccessDenied) return unauthenticated();
     if (isSealed && !(error instanceof SessionStoreFailure)) throw error;
     context.logger.error(error as Error);

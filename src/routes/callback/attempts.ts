@@ -152,6 +152,7 @@ export function contextOf({ callbackUrl, ...attempt }: Attempt, received: Provid
   const { settings: { callbackUrlCookie }, cookies } = received;
   // The form of a passkey says it at the end.
   const context = { ...received, rememberMe: attempt.rememberMe ?? received.rememberMe };
+  // deno-coverage-ignore Core sets the cookie in each sign-in
   if (callbackUrl === undefined) return context;
   return { ...context, cookies: cookiesAfter([{ ...callbackUrlCookie, value: callbackUrl }], cookies) };
 }

@@ -125,6 +125,7 @@ async function deploymentOf(
   const { origin: address } = opened;
   if (typeof address !== "string" || !URL.canParse(address)) return undefined;
   const target = new URL(address);
+  // deno-coverage-ignore It was begun before this deployment took the callbacks of others
   if (target.origin === origin.href) return undefined;
   if (!config.redirectProxyOrigins.has(address)) {
     throw refusal(
@@ -236,6 +237,7 @@ async function fetchMetadata(url: string, send: Fetch): Promise<Record<string, u
 
 /** Without the query, which may have parameters of the application. */
 function isSameAddress(published: unknown, configured = ""): boolean {
+  // deno-coverage-ignore A server that is asked here publishes both, and both are configured
   if (typeof published !== "string" || !URL.canParse(published) || !URL.canParse(configured)) return false;
   const [a, b] = [new URL(published), new URL(configured)];
   return a.origin === b.origin && a.pathname === b.pathname;

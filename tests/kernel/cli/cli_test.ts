@@ -325,7 +325,8 @@ Deno.test("doctor: asks providers for their discovery documents, unless --offlin
 
 Deno.test("doctor: reads discovery documents as sign-ins do, at wellKnown and behind one redirect", async () => {
   await using idp = await serve(({ url = "" }, response) => {
-    if (url === "/document/") return response.end(JSON.stringify({ issuer: idp.url }));
+    if (url === "/document/") return response.end(JSON.stringify({ issuer: idp.url, jwks_uri: `${idp.url}/keys` }));
+    if (url === "/keys") return response.end('{"keys":[{}]}');
     response.writeHead(302, { location: url === "/document" ? "/document/" : "/sign-in" }).end();
   });
   const of = (wellKnown: string) =>
@@ -334,6 +335,7 @@ Deno.test("doctor: reads discovery documents as sign-ins do, at wellKnown and be
     export default () => make([{ ...own, issuer: "${idp.url}", ${wellKnown} }]);`;
   const found = await doctor(of(`wellKnown: "${idp.url}/document"`), [], WITH_VARIABLES);
   assertMatch(found.output, /"op" has its discovery document at \S+\/document\./);
+  assert(!found.output.includes("The keys of"), found.output);
   const lost = await doctor(of(""), [], WITH_VARIABLES);
   assertMatch(lost.output, /error +provider .*\/\.well-known\/openid-configuration.*302/);
 });
