@@ -40,11 +40,12 @@ function nameIn(tenant: string): string {
   return `~${createHash("sha256").update(tenant).digest("base64url").slice(0, 16)}`;
 }
 
-/** The secrets of a tenant. What is no text is left to the checks of the configuration. */
+/** The secrets of a tenant, of those that the configuration was checked for. */
 function derivedSecrets(secret: unknown, tenant: string): unknown {
   if (Array.isArray(secret)) return secret.map((each) => derivedSecrets(each, tenant));
-  if (typeof secret !== "string" || secret === "") return secret;
-  return Buffer.from(hkdfSync("sha256", secret, "fastify-authjs tenant v1", tenant, 32)).toString("base64url");
+  return Buffer.from(hkdfSync("sha256", secret as string, "fastify-authjs tenant v1", tenant, 32)).toString(
+    "base64url",
+  );
 }
 
 function withSecret<T extends object>(options: T, derive: (secret: unknown) => unknown): T {

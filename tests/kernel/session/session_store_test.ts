@@ -196,6 +196,18 @@ Deno.test("a jwt callback that returns nothing leaves a session with a record as
   }, { callbacks: { jwt } });
 });
 
+Deno.test("a session that has run out is not listed, while the user has others", () =>
+  withSetup(async ({ app }) => {
+    const laptop = await signedIn(app);
+    const borrowed = new Client(app);
+    await borrowed.signIn({ username: "ada", password: "open", rememberMe: "false" });
+    assertEquals((await sessionsOf(laptop)).length, 2);
+    await withClock(async (clock) => {
+      clock.now += 2 * 86_400_000;
+      assertEquals((await sessionsOf(laptop)).map(({ current }) => current), [true]);
+    });
+  }));
+
 Deno.test("a session that was revoked has ended for another configuration object, too", () =>
   withSetup(async ({ app, auth, store }) => {
     const other = testConfig({ store, revocable: true });
