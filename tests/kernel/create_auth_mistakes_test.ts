@@ -4,6 +4,8 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { createAuth } from "fastify-authjs";
 import { testApp, testConfig } from "../support/app.ts";
 import { Client } from "../support/client.ts";
+import { memoryAdapter } from "../support/memory_adapter.ts";
+import { emptyTables, webAuthnAdapter, webAuthnConfig } from "../support/webauthn.ts";
 
 Deno.test("register(auth) says to register auth.plugin", async () => {
   const app = Fastify();
@@ -35,6 +37,23 @@ Deno.test("an action with a configuration that cannot be used says why", async (
   const answer = await app.inject({ method: "POST", url: "/login" });
   assertEquals(answer.statusCode, 500);
   assertMatch(answer.json().code, /^FST_AUTHJS_(?:ADAPTER|CONFIG)_INVALID$/);
+});
+
+Deno.test("an action is unavailable while the database is, and so are the options of a passkey", async () => {
+  const failing = { getUserByEmail: () => Promise.reject(new Error("no connection")) };
+  const mail = { id: "mail", name: "Mail", type: "email", sendVerificationRequest() {} };
+  const auth = createAuth(testConfig({ adapter: { ...memoryAdapter(), ...failing }, providers: [mail as never] }));
+  await using app = Fastify() as FastifyInstance;
+  await app.register(auth.plugin, { prefix: "/auth" });
+  app.post("/login", (request, reply) => auth.signIn(request, reply, "mail", { fields: { email: "a@b.example" } }));
+  const login = await app.inject({ method: "POST", url: "/login" });
+  assertEquals([login.statusCode, login.json().code], [503, "FST_AUTHJS_UNAVAILABLE"]);
+
+  const adapter = { ...webAuthnAdapter(emptyTables()), ...failing };
+  await using passkeys = await testApp(webAuthnConfig(emptyTables(), { adapter }));
+  const url = "/auth/webauthn-options/passkey?action=register&email=a@b.example";
+  const options = await passkeys.inject({ url, headers: { host: "app.example" } });
+  assertEquals([options.statusCode, options.json().code], [503, "FST_AUTHJS_UNAVAILABLE"]);
 });
 
 Deno.test("a guarded route stays shut if the application goes on without the plugin", async () => {

@@ -448,6 +448,19 @@ Deno.test("a session is still found after its token was renewed, and by a jwt ca
   });
 });
 
+Deno.test("a provider that publishes no keys ends no session", () => {
+  const own: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    if (!String(input).includes("/.well-known/")) return response;
+    return Response.json({ ...await response.json(), jwks_uri: undefined });
+  };
+  return withLogout({ provider: { [customFetch]: own } }, async ({ app, op }) => {
+    const answer = await post(app, await makeToken(op.issuer));
+    assertEquals(answer.statusCode, 400);
+    assertMatch(answer.json().error_description, /publishes no keys/);
+  });
+});
+
 Deno.test("the route takes only what a provider sends, whoever sends it", () =>
   withLogout({}, async ({ app, op, signIn }) => {
     const { browser } = await signIn();

@@ -251,6 +251,16 @@ Deno.test("a read of a session is no span, and counts in a histogram", async () 
   });
 });
 
+Deno.test("a provider that does not answer in time is a timeout", () =>
+  recorded(async (recorder) => {
+    const hangs = () => new Promise<Response>(() => {});
+    const providers = [oidc("https://op.example", { [customFetch]: hangs })];
+    await using app = await testApp(testConfig({ providers, providerTimeout: 100 }));
+    await startSignIn(new Client(app), "op");
+    const [request] = recorder.spans.filter(({ kind }) => kind === SpanKind.CLIENT);
+    assertEquals([request!.name, request!.attributes[ATTR_ERROR_TYPE]], ["GET discovery", "timeout"]);
+  }));
+
 Deno.test("what began before it was enabled is not recorded, and a port is that of the scheme if none is named", () =>
   recorded((recorder) => {
     const operation = (url: string) => ({ provider: "op", endpoint: "token", method: "POST", url, status: 200 });
