@@ -88,6 +88,30 @@ Deno.test("attempts that authorize() ends with any error are counted", async () 
   assertEquals(statusOf(await at(app).signIn(ADA)), 429);
 });
 
+Deno.test("a form in multipart/form-data that comes too often gets the page, which is not filled in again", async () => {
+  const send = async (config: Partial<FastifyAuthConfig> = {}) => {
+    await using app = await limitedApp({ address: limit(1) }, config);
+    for (let i = 0; i < 2; i++) await at(app).signIn(GUESS);
+    return await app.inject(request);
+  };
+  const request = {
+    method: "POST",
+    url: "/auth/callback/credentials",
+    headers: {
+      "x-forwarded-for": "192.0.2.1",
+      accept: "text/html",
+      "content-type": "multipart/form-data; boundary=x",
+    },
+    payload: '--x\r\ncontent-disposition: form-data; name="username"\r\n\r\nada\r\n--x--\r\n',
+  } as const;
+  const answer = await send();
+  assertEquals([answer.statusCode, /value="ada"/.test(answer.body)], [429, false]);
+  assert(answer.body.includes("<form"), answer.body);
+  // Without a form of ours there is a page that says so.
+  const page = await send({ pages: { signIn: "/login" } });
+  assertEquals([page.statusCode, page.body.includes("<form")], [429, false]);
+});
+
 Deno.test("failed attempts on one account are limited over all addresses", async () => {
   await using app = await limitedApp({ account: limit(3) });
   for (const host of [1, 2, 3]) assertEquals(statusOf(await at(app, `192.0.2.${host}`).signIn(GUESS)), 302);
