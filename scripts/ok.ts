@@ -56,8 +56,9 @@ const CHECKS: Step[] = [
   { name: "publishable, no slow types", args: ["publish", "--dry-run", "--allow-dirty"] },
 ];
 
-/** What the tests and the processes that they start run of the sources is written there. Git-ignored. */
+/** What the tests and the processes that they start run of each module is written there: a gigabyte. Git-ignored. */
 const COVERED = fileURLToPath(new URL("../coverage", import.meta.url));
+const clearCoverage = () => Deno.remove(COVERED, { recursive: true }).catch(() => {});
 
 const TESTS: Step = { name: "tests and examples", args: deno("test", ...noLock, `--coverage=${COVERED}`) };
 const COVERAGE: Step = {
@@ -126,7 +127,7 @@ async function runCheck({ name, args }: Step): Promise<void> {
 }
 
 async function runTests(): Promise<void> {
-  await Deno.remove(COVERED, { recursive: true }).catch(() => {});
+  await clearCoverage();
   const { success, output } = await run(TESTS.args, true);
   const tests = countTests(output);
   // A run that ends badly without a failed test, such as by a type error, has failed all the same
@@ -141,6 +142,7 @@ async function runTests(): Promise<void> {
   const isWhole = success && tests.ignored === 0 && !/^not run\b/im.test(output);
   if (isWhole && isSince(TOOLS_SINCE)) await runCheck(COVERAGE);
   else summary.push(`not checked: ${COVERAGE.name}, since not every test ran and passed`);
+  await clearCoverage();
 }
 
 if (only !== "tests") await runChecks();
