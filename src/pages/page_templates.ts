@@ -12,8 +12,9 @@ import type { Page, PageView, SignInPage } from "./types.ts";
 const MOST_TEMPLATES = 100;
 
 /** The properties of a page that are different for each request, and only shown. */
-const VARIABLES = "action csrfToken callbackUrl signInUrl email identifier menuQuery name returnUrl seconds url to when"
-  .split(" ");
+const VARIABLES =
+  "action asked csrfToken callbackUrl signInUrl email identifier menuQuery name returnUrl seconds url to when"
+    .split(" ");
 
 type Values = Readonly<Record<string, string>>;
 

@@ -325,6 +325,16 @@ Deno.test("a browser gets 429 with the built-in page, or is led to the error pag
   assertEquals(answer.headers.location, "http://localhost/oops?error=TooManyRequests");
 });
 
+Deno.test("the page of a browser that gets 429 has nothing that another browser has sent", async () => {
+  await using app = await testApp(testConfig({ rateLimit: { address: limit(1) } }));
+  await new Client(app).signIn(GUESS);
+  const accept = "text/html";
+  for (const asked of ["prompt=login&email=eve%40example.com", "prompt=login&max_age=60", undefined]) {
+    const page = await new Client(app, { accept }).signIn({ ...ADA, ...(asked && { asked }) });
+    assertEquals([statusOf(page), formIn(page).fields.asked], [429, asked]);
+  }
+});
+
 Deno.test("any other client gets the 429 of the application's error handler", async () => {
   await using app = await limitedApp({ address: limit(1) });
   await at(app).signIn(GUESS);

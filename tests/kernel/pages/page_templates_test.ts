@@ -22,6 +22,7 @@ const PAGES: Page[] = [undefined, "token", HOSTILE].flatMap((csrfToken) =>
     { kind: "signIn", providers: [FORM, PASSKEY], csrfToken, callbackUrl },
     { kind: "signIn", providers: [FORM], csrfToken, callbackUrl, email: HOSTILE, error: "AccessDenied" },
     { kind: "signIn", providers: [FORM], csrfToken, callbackUrl, email: "" },
+    { kind: "signIn", providers: [FORM], csrfToken, callbackUrl, asked: callbackUrl },
     { kind: "signOut", csrfToken, callbackUrl, returnUrl: HOSTILE },
     { kind: "signedIn", csrfToken, callbackUrl, returnUrl: "/auth/signin", name: csrfToken },
     { kind: "signInAgain", providers: [FORM], csrfToken, callbackUrl, name: HOSTILE },
