@@ -98,7 +98,8 @@ function formOf({ config, provider, body = {} }: RequestContext): FailedForm {
 
 /**
  * The answer of a callback. If it came too late, or once more, and its user is signed in, it leads on to where the
- * sign-in was to lead; otherwise the error page begins the sign-in again. What reads JSON gets the error.
+ * sign-in was to lead; otherwise the error page begins the sign-in again. Whatever failed, the next sign-in leads there,
+ * too. What reads JSON gets the error.
  * @param address What a link was mailed to.
  */
 export async function leadOn(answer: Answer, context: ProviderContext, address?: string): Promise<Answer> {
@@ -106,9 +107,13 @@ export async function leadOn(answer: Answer, context: ProviderContext, address?:
   const { name, options } = settings.callbackUrlCookie;
   const { error } = answer;
   if (error === undefined || replyKind(headers) !== "redirect") return answer;
+  const sent = parseCookie(headers.cookie ?? "")[name] ?? origin.href;
+  const leadingTo = (value = sent) =>
+    value === sent ? answer : { ...answer, cookies: [...answer.cookies, { name, value, options }] };
   const isLate = error instanceof Verification || error instanceof PasskeyExpired ||
     failureOf(error).code === "sign_in_expired" satisfies FailureCode;
-  if (!isLate && !isRefusedCode(error)) return answer;
+  // Another tab may have begun a sign-in that leads elsewhere.
+  if (!isLate && !isRefusedCode(error)) return leadingTo(parseCookie(context.cookies)[name]);
   try {
     // In a query only that of a mailed link is ours.
     const { query = "" } = provider.type === "email" ? context : {};
@@ -118,8 +123,7 @@ export async function leadOn(answer: Answer, context: ProviderContext, address?:
       const isCallback = value.startsWith(`${origin.href}${mountPath}/callback/`);
       return { ...answer, redirect: isCallback ? origin.href : value };
     }
-    const isNew = value !== (parseCookie(headers.cookie ?? "")[name] ?? origin.href);
-    const leading = isNew ? { ...answer, cookies: [...answer.cookies, { name, value, options }] } : answer;
+    const leading = leadingTo(value);
     if (config.core.pages?.error !== undefined) return leading;
     const form = { failed: provider.id, identifier: textOf(address, LONGEST_IDENTIFIER), again: true };
     return keep(form, leading, context);

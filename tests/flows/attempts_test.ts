@@ -200,6 +200,20 @@ Deno.test("a callback that fails removes only the attempt that its state leads t
   });
 });
 
+Deno.test("the page after a sign-in that was declined leads to the address of its tab", async () => {
+  await withProvider({}, async ({ client, provider }) => {
+    const tabs = await openTabs(client, provider, 2);
+    for (const tab of tabs) {
+      const answer = await tab.finish((callback) => {
+        callback.searchParams.delete("code");
+        callback.searchParams.set("error", "access_denied");
+      });
+      assertEquals(locationOf(answer), "http://localhost/auth/signin?error=OAuthCallbackError");
+      assertEquals(formIn(await client.get(pathOf(locationOf(answer)))).fields.callbackUrl, tab.address);
+    }
+  });
+});
+
 Deno.test("a callback that is foreign, unknown or repeated deletes nothing", async () => {
   await withProvider({}, async ({ client, browser, provider }) => {
     const [first, second] = await openTabs(client, provider, 2);
