@@ -18,8 +18,8 @@ const MAX_AGE = 900, KNOWN_FOR = 3600;
 /** How many are kept, and their characters, beside the session: servers limit the head of a request. */
 const MAXIMUM = 8, BUDGET = 4096;
 
-/** Characters of the value: browsers drop cookies above 4,096 bytes with their names. */
-const LONGEST = 4000;
+/** Characters of the value of a cookie: browsers drop those above 4,096 bytes with their names. */
+export const LONGEST_VALUE = 4000;
 
 /** What is kept of an attempt. Its `state` or challenge comes back with the callback. */
 export interface Attempt extends Pick<Checks, "pkce" | "nonce" | "user"> {
@@ -84,7 +84,7 @@ async function keep(key: string, answer: Answer, context: ProviderContext, known
   const callbackUrl = parseCookie(cookiesAfter(answer.cookies, cookies))[settings.callbackUrlCookie.name];
   const [place] = settings.attempts;
   const full = place!.seal(JSON.stringify({ ...content, callbackUrl }));
-  const value = full.length > LONGEST ? place!.seal(JSON.stringify(content)) : full;
+  const value = full.length > LONGEST_VALUE ? place!.seal(JSON.stringify(content)) : full;
   const { prefix, options } = cookieOf(context);
   const name = `${prefix}${Date.now().toString(36).padStart(8, "0")}${nameIn(content.digest)}`;
   // What a cookie takes of a Cookie header, with `=` and `; `.

@@ -17,6 +17,7 @@ import { CODE_SECONDS } from "../../provider/email_message.ts";
 import { placeOf } from "../../session/sealed_value.ts";
 import type { VerificationMailParams } from "../../types.ts";
 import { foldName } from "../../utils/fold_name.ts";
+import { LONGEST_VALUE } from "./attempts.ts";
 
 interface Mailed {
   readonly code: string;
@@ -34,9 +35,19 @@ export function keepCode(
   context: ProviderContext,
 ): Answer {
   const until = Math.min(Date.now() + CODE_SECONDS * 1000, expires.valueOf());
-  const mailed: Mailed = { code, link: new URL(url).search, provider: context.provider.id, until };
+  const { searchParams: link } = new URL(url);
+  const place = placeFor(context.config.hashSecrets.current);
+  const sealed = () => {
+    const mailed: Mailed = { code, link: String(link), provider: context.provider.id, until };
+    return place.seal(JSON.stringify(mailed));
+  };
+  let value = sealed();
+  if (value.length > LONGEST_VALUE) {
+    // It is in a cookie of its own.
+    link.delete("callbackUrl");
+    value = sealed();
+  }
   const { name, options } = cookieOf(context);
-  const value = placeFor(context.config.hashSecrets.current).seal(JSON.stringify(mailed));
   const cookie = { name, value, options: { ...options, expires: new Date(until) } };
   return { ...answer, cookies: [...answer.cookies, cookie] };
 }

@@ -1,5 +1,5 @@
 /** The code in a mail with a sign-in link: who it signs in, and how often it can be guessed. */
-import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertFalse, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
 import rateLimit from "@fastify/rate-limit";
 import type { FastifyInstance } from "fastify";
 import {
@@ -125,6 +125,19 @@ Deno.test("the page after a mail takes its code, which signs in at the callbackU
     assertEquals((await again.post(action, { ...fields, code: mail.code })).headers.location, used);
     assertEquals((await again.confirm(linkOf(mail))).headers.location, used);
     assertEquals(await reader(again), null);
+  }));
+
+Deno.test("a code signs in at the longest callbackUrl, too", () =>
+  withCodes(async ({ app, mails }) => {
+    for (const length of [250, 330]) {
+      const client = new Client(app);
+      const callbackUrl = `/authorize?${"a=%2F&".repeat(length)}`;
+      const csrfToken = await client.csrfToken();
+      const asked = await client.post("/auth/signin/email", { csrfToken, email: ADA, callbackUrl });
+      // Browsers drop longer ones.
+      for (const cookie of setCookies(asked)) assertLess(cookie.split(";")[0]!.length, 4096);
+      assertEquals((await enter(client, mails.at(-1)!.code)).headers.location, `http://localhost${callbackUrl}`);
+    }
   }));
 
 Deno.test("L9: a code signs in no other browser than the one that asked, where the link still does", () =>
