@@ -104,9 +104,12 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
       const found = await asked;
       /** Another call may have asked for the next one: of two tokens the browser keeps one cookie. */
       const forget = () => csrf === asked && (csrf = undefined);
-      if (!found.ok) forget();
-      if (!found.ok) return found;
-      const all = { ...fields, ...found.body as { csrfToken: string } };
+      // With `skipCSRFCheck` there are none.
+      if (!found.ok && found.status !== 404) {
+        forget();
+        return found;
+      }
+      const all = { ...fields, ...(found.ok && found.body as { csrfToken: string }) };
       // A form needs no preflight on another origin.
       const sent = await request(path, isOurs, {
         method: "POST",

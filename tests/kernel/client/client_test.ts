@@ -1,4 +1,5 @@
 /** `fastify-authjs/client` against an application, without a browser. */
+import { skipCSRFCheck } from "@auth/core";
 import { assert, assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import type { FastifyInstance } from "fastify";
@@ -148,6 +149,14 @@ Deno.test("client: a provider that is not there is a result", async () => {
     assertEquals([status, code], [404, "FST_AUTHJS_NOT_FOUND"]);
   });
 });
+
+Deno.test("client: without CSRF tokens (skipCSRFCheck) it signs in and out", () =>
+  withClient({ skipCSRFCheck }, async ({ auth }) => {
+    assert((await auth.signIn("credentials", { fields: OPEN })).ok);
+    assertEquals((await auth.getSession())?.user?.name, "ada");
+    assert((await auth.signOut()).ok);
+    assertEquals(await auth.getSession(), null);
+  }));
 
 Deno.test("client: a CSRF token whose cookie has gone is replaced once", async () => {
   await withClient({}, async ({ auth, browser, requests }) => {
