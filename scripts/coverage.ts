@@ -9,7 +9,7 @@ import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
 /** How many must have run, in percent. Raise them if more do. */
-const LIMITS = { lines: 98, branches: 95, functions: 98 };
+const LIMITS = { lines: 99, branches: 95, functions: 98 };
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
