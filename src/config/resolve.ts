@@ -147,8 +147,10 @@ async function secondProcess(): Promise<string | undefined> {
   if (ofPm2 !== undefined) return ofPm2 === "1" ? "PM2 has started at least two" : undefined;
   // Workers have a channel to their primary process. Without one the module is not worth loading.
   if (process.send === undefined) return undefined;
+  // deno-coverage-ignore-start Deno has no workers: tests/flows/other_processes_test.ts has them on Node
   const { default: cluster } = await import("node:cluster");
   return cluster.worker?.id === 2 ? "this is worker 2 of node:cluster" : undefined;
+  // deno-coverage-ignore-stop
 }
 
 /** What decides the public origin, for the log. */
