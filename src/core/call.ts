@@ -34,7 +34,7 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
   const { config: { core, hashSecrets, coreProviders }, provider, settings, logger } = context;
   const watched = core.adapter && watchAdapter(context);
   const adapter = watched && (call.wrapAdapter?.(watched.adapter) ?? watched.adapter);
-  const signIn = signInOf(context, adapter, call.signedIn !== undefined);
+  const signIn = signInOf(context, adapter, call.signedIn);
   // Core logs an error before it answers or throws, some twice.
   const errors = new Set<Error>();
   // A fresh object each time, since core writes into what it is given. With `raw` it answers with data.

@@ -6,6 +6,7 @@ import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
 import { unavailableError } from "../adapter/failure.ts";
 import { createSession, type NewSession } from "../session/create.ts";
+import type { SignedIn } from "../session/open.ts";
 import { SessionStoreFailure } from "../session/shared_store.ts";
 import type { EventDetails } from "../telemetry/events.ts";
 import { errorChain } from "../utils/error_chain.ts";
@@ -16,8 +17,8 @@ import { errorAnswer } from "./failure.ts";
 type Callbacks = Partial<NonNullable<AuthConfig["callbacks"]>>;
 type Events = NonNullable<AuthConfig["events"]>;
 
-/** Begins or ends a sign-in, in which core links the account to the user who `isSignedIn`. */
-export function signInOf(context: ProviderContext, adapter: Adapter | undefined, isSignedIn: boolean) {
+/** Begins or ends a sign-in, in which core links the account to the `known` user, if the database has that one. */
+export function signInOf(context: ProviderContext, adapter: Adapter | undefined, known: SignedIn | undefined) {
   const { config, provider, logger } = context;
   const { callbacks: { signIn: ownSignIn, redirect } = {}, events: own = {}, pages } = config.core;
   // The user that the `signIn` callback saw, and whether that returned a page.
@@ -26,6 +27,7 @@ export function signInOf(context: ProviderContext, adapter: Adapter | undefined,
   let linked: EventDetails<"fastify-authjs:link"> | undefined;
   let signedIn: EventDetails<"fastify-authjs:sign-in"> | undefined;
   let session: NewSession | undefined;
+  const goesOn = () => linked !== undefined && known !== undefined && String(linked.userId) === String(known.sub);
 
   const callbacks: Callbacks = {
     ...(redirect && { redirect }),
@@ -42,9 +44,8 @@ export function signInOf(context: ProviderContext, adapter: Adapter | undefined,
       const given = adapter === undefined ? { ...withoutNewUser(params), trigger: "signIn" as const } : params;
       signedIn = { ...idsOf(given), isNewUser: given.isNewUser === true };
       const linksAccount = linked !== undefined;
-      const goesOn = isSignedIn && linksAccount;
       const parts = sessionParts(context);
-      session = await createSession(given, { ...context, adapter, parts, linksAccount, goesOn });
+      session = await createSession(given, { ...context, adapter, parts, linksAccount, goesOn: goesOn() });
       return params.token;
     },
   };
@@ -87,7 +88,7 @@ export function signInOf(context: ProviderContext, adapter: Adapter | undefined,
         ...answer,
         cookies: [...answer.cookies, ...session?.cookies ?? removals],
         events: turnedAway ? TURNED_AWAY : published,
-        ...(session && { session: session.token, goesOn: isSignedIn && linked !== undefined }),
+        ...(session && { session: session.token, goesOn: goesOn() }),
         ...(newUser && { redirect: `${newUser}${newUser.includes("?") ? "&" : "?"}${query}` }),
       };
     },

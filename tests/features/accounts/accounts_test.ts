@@ -520,3 +520,19 @@ memoryTest("a cookie that comes late leads to the session with the account", asy
     session: ({ session, token }) => ({ ...session, by: token.by }),
   },
 });
+
+memoryTest("a session whose user was deleted does not go on as that of who signs in then", async (scene) => {
+  const { app, issuer } = scene;
+  const ada = await issuer.signIn(app, { provider: "home", user: { ...ADA, sub: "h-1" } });
+  const { cookie } = ada;
+  const { csrfToken } = (await ada("/auth/csrf")).json();
+  const started = await ada({ method: "POST", url: "/auth/signin/work", payload: { csrfToken } });
+  issuer.user = { sub: "w-2", name: "Bob", email: "bob@example.com" };
+  const sent = await fetch(String(started.headers.location), { redirect: "manual" });
+  await sent.body?.cancel();
+  scene.endSession = true;
+  const { pathname, search } = new URL(sent.headers.get("location")!);
+  await ada(pathname + search);
+  assertEquals(await name(ada), "Bob");
+  assertEquals((await app.inject({ url: "/auth/session", headers: { cookie } })).json(), null);
+}, { session: { strategy: "jwt" } });
