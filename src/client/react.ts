@@ -59,6 +59,8 @@ function createStore(client: AuthClient, given?: Session | null) {
   const first: SessionState = given === undefined ? { status: "loading", session: null } : found(given);
   let state = first;
   let latest = 0;
+  /** Whether nothing followed the session for a time. */
+  let missed = false;
   let stop = (): void => {};
   const components = new Set<() => void>();
   const read = async () => {
@@ -78,10 +80,11 @@ function createStore(client: AuthClient, given?: Session | null) {
     // Shown again as it was left, by the back button
     addEventListener("pageshow", (event) => (event as PageTransitionEvent).persisted && read(), ended);
     stop = () => {
+      missed = true;
       end();
       ended.abort();
     };
-    if (state.status === "loading") read();
+    if (missed || state.status === "loading") read();
   };
   return {
     client,

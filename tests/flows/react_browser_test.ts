@@ -1,15 +1,22 @@
 /** The example for React, in a browser. */
 import { assertEquals, assertLess } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { promisify } from "node:util";
 import { minify } from "terser";
 import { build } from "../../examples/react/server.ts";
 import { testConfig } from "../support/app.ts";
 import { browserTest } from "../support/browser.ts";
 import { compileClient } from "../support/client_page.ts";
+import { denoFlags } from "../support/deno_flags.ts";
 
 /** The application with the page; `reads` are the requests for the session, and `hold` may delay their replies. */
-async function startApp(reads: string[], hold: () => Promise<void>): Promise<FastifyInstance> {
+async function startApp(reads: string[], hold: () => Promise<void>, other = ""): Promise<FastifyInstance> {
   const app = Fastify({ forceCloseConnections: true });
   app.addHook("onRequest", ({ method, url }, _reply, done) => {
     if (url === "/auth/session") reads.push(method);
@@ -23,8 +30,20 @@ async function startApp(reads: string[], hold: () => Promise<void>): Promise<Fas
   app.get("/client/client.ts", async (_request, reply) => {
     return reply.type("text/javascript").send(await compileClient("client.ts"));
   });
+  app.get("/other", (_request, reply) => reply.type("text/html").send(`<body><script type="module">${other}</script>`));
   await app.listen({ port: 0, host: "localhost" });
   return app;
+}
+
+/** A script of a page, with what it imports. */
+async function bundle(script: string): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "react-"));
+  const file = join(directory, "page.js");
+  await writeFile(file, script);
+  const flags = ["--quiet", "--no-lock", "--platform=browser", "--minify", ...denoFlags()];
+  const { stdout } = await promisify(execFile)(process.execPath, ["bundle", ...flags, file], { maxBuffer: 2 ** 24 });
+  await rm(directory, { recursive: true });
+  return stdout.replaceAll("</script", "<\\/script");
 }
 
 browserTest("example: useSession() of React follows a sign-in, a sign-out and the focus", async (page) => {
@@ -87,6 +106,44 @@ browserTest("example: useSession() of React follows a sign-in, a sign-out and th
   await page.evaluate(`window.dispatchEvent(new Event("focus"))`);
   await heading("unknown");
   await page.getByRole("button", { name: "Sign out" }).waitFor();
+});
+
+const PAGE_THAT_HIDES = `
+import { createAuthClient } from "fastify-authjs/client";
+import { SessionProvider, useSession } from "fastify-authjs/react";
+import { createElement as h, useState } from "react";
+import { createRoot } from "react-dom/client";
+
+const client = createAuthClient();
+function Name() {
+  const { status, session } = useSession();
+  return h("h1", null, session ? session.user.name : status);
+}
+function Page() {
+  const [isShown, show] = useState(true);
+  Object.assign(window, { client, show });
+  return isShown ? h(Name) : h("h1", null, "hidden");
+}
+createRoot(document.body).render(h(SessionProvider, { client }, h(Page)));
+`;
+
+browserTest("a component that is shown after the others had gone reads the session again", async (page) => {
+  const script = await bundle(PAGE_THAT_HIDES);
+  await using app = await startApp([], () => Promise.resolve(), script);
+  const heading = (text: string) => page.getByRole("heading", { name: text, exact: true }).waitFor({ timeout: 15_000 });
+  const signIn = (username: string) =>
+    page.evaluate(
+      `client.signIn("credentials", { fields: { username: "${username}", password: "open" }, redirect: false })`,
+    );
+  await page.goto(`http://localhost:${(app.server.address() as AddressInfo).port}/other`);
+  await heading("signed-out");
+  await signIn("ada");
+  await heading("ada");
+  await page.evaluate("show(false)");
+  await heading("hidden");
+  await signIn("bob");
+  await page.evaluate("show(true)");
+  await heading("bob");
 });
 
 Deno.test("fastify-authjs/react is less than 2 KB without the client", async () => {
