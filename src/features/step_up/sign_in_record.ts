@@ -28,9 +28,10 @@ export const CLAIM = "signIn";
  * @param held What the claims of the session say that the browser had. A sign-in that links an account to a user who
  * existed before proves the account alone, so that they go on.
  */
-export function claimsOfSignIn({ params, linksAccount }: SessionSignIn, held: JWT = {}): JWT {
+export function claimsOfSignIn({ params, linksAccount, goesOn }: SessionSignIn, held: JWT = {}): JWT {
   if (linksAccount && params.isNewUser !== true) {
-    const { auth_time, acr, amr, [CLAIM]: record } = held;
+    // A session that does not go on may be of another user.
+    const { auth_time, acr, amr, [CLAIM]: record }: JWT = goesOn ? held : {};
     return JSON.parse(JSON.stringify({ auth_time, acr, amr, [CLAIM]: record }));
   }
   return { ...authenticationOf(params), [CLAIM]: { provider: params.account!.provider, at: Date.now() } };

@@ -12,11 +12,12 @@ import {
   type RequireSessionOptions,
   type RouteAuthConfig,
 } from "fastify-authjs";
-import { signedIn } from "fastify-authjs/testing";
+import type { Provider } from "fastify-authjs/providers";
+import { signedIn, startIssuer } from "fastify-authjs/testing";
 import { captureLog, type LogLine, testConfig } from "../../support/app.ts";
 import { type Answer, Client, setCookies } from "../../support/client.ts";
 import { withClock } from "../../support/clock.ts";
-import { memoryAdapter } from "../../support/memory_adapter.ts";
+import { memoryAdapter, type MemoryTables } from "../../support/memory_adapter.ts";
 import { signedInApp } from "../../support/token_provider.ts";
 import { locationOf, pathOf, startSignIn } from "../../support/oauth_client.ts";
 import { type OpenIdProvider, ProviderBrowser, startOpenIdProvider } from "../../support/openid_provider.ts";
@@ -381,3 +382,36 @@ Deno.test("signedIn() signs in for guards that require how, wherever sessions ar
     assertEquals((await stepped("/page")).body, "page");
   }
 });
+
+for (const strategy of ["jwt", "database"] as const) {
+  Deno.test(`an account that is linked by its address has no claims of another user's session (${strategy})`, async () => {
+    await using issuer = await startIssuer();
+    const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
+    for (const id of ["ada", "bob"]) {
+      tables.users.set(id, { id, name: id, email: `${id}@example.com`, emailVerified: null });
+    }
+    const authorize = () => ({ id: "ada", name: "ada", amr: ["hwk"] });
+    const password = { id: "credentials", name: "Password", type: "credentials", credentials: {}, authorize };
+    const work = issuer.provider({ id: "work", name: "Work" });
+    const auth = createAuth(testConfig({
+      adapter: memoryAdapter(tables),
+      providers: [password as never, { ...work as object, allowDangerousEmailAccountLinking: true } as Provider],
+      session: { strategy },
+      stepUp: true,
+    }));
+    await using app = Fastify() as FastifyInstance;
+    await app.register(auth.plugin, { prefix: "/auth" });
+    app.get("/key", { onRequest: auth.requireSession({ amr: "hwk" }) }, () => "in");
+    const client = new Client(app);
+    const started = await client.post("/auth/signin/work", { csrfToken: await client.csrfToken() });
+    // In another tab, meanwhile.
+    await client.signIn({ username: "ada", password: "open" });
+    assertEquals((await client.get("/key")).statusCode, 200);
+    issuer.user = { sub: "w-1", name: "Bob", email: "bob@example.com", email_verified: true };
+    const sent = await fetch(String(started.headers.location), { redirect: "manual" });
+    await sent.body?.cancel();
+    await client.get(pathOf(sent.headers.get("location")!));
+    assertEquals((await client.get("/auth/session")).json().user.email, "bob@example.com");
+    assertEquals((await client.get("/key")).statusCode, 401);
+  });
+}
