@@ -119,16 +119,16 @@ export async function signedInApp(
 }
 
 /** Signs in with the provider. */
-export async function signIn(client: Client): Promise<void> {
-  assertEquals((await finishSignIn(client)).statusCode, 302);
+export async function signIn(client: Client, provider = "acme"): Promise<void> {
+  assertEquals((await finishSignIn(client, provider)).statusCode, 302);
 }
 
 /** The callback of a sign-in with the provider. */
-export async function finishSignIn(client: Client): Promise<Answer> {
-  const started = await client.post("/auth/signin/acme", { csrfToken: await client.csrfToken() });
+export async function finishSignIn(client: Client, provider = "acme"): Promise<Answer> {
+  const started = await client.post(`/auth/signin/${provider}`, { csrfToken: await client.csrfToken() });
   const { searchParams } = new URL(String(started.headers.location));
   const query = new URLSearchParams({ code: "code", state: searchParams.get("state")! });
-  return await client.get(`/auth/callback/acme?${query}`);
+  return await client.get(`/auth/callback/${provider}?${query}`);
 }
 
 /** What the application gets of `getAccessToken()`. */

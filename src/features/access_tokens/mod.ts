@@ -66,7 +66,8 @@ async function updateRow({ account, user }: SignInParams, adapter: TokenAdapter)
 function keepTokens(claims: JWT, { params: { account }, held }: SessionSignIn): JWT {
   if (!account?.access_token) return claims;
   const { access_token, expires_at, provider, providerAccountId } = account;
-  const kept = held !== undefined && held.sub === claims.sub ? held : {};
+  // The application may leave `sub` out: then it is not known whose session it was.
+  const kept = held?.sub !== undefined && held.sub === claims.sub ? held : {};
   const earlier = tokensOf(kept, provider);
   const refresh_token = account.refresh_token ??
     (earlier?.account === providerAccountId ? earlier.refresh_token : undefined);

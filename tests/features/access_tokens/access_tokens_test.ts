@@ -512,3 +512,21 @@ Deno.test("a sign-in that began with the cookie before keeps the refresh token t
   const { access_token, refresh_token } = (await late.get("/claims")).json().claims.providerTokens.acme;
   assertEquals([access_token, refresh_token], ["access-3", "refresh-2"]);
 });
+
+Deno.test("a user gets no access token of the one before in the same browser, also without sub", async () => {
+  const acme = new Acme();
+  const other = { ...new Acme().provider, id: "other" } as Provider;
+  await using opened = await tokenApp({
+    acme,
+    config: {
+      providers: [acme.provider, other],
+      callbacks: { jwt: ({ token, account }) => account ? { name: token.name! } : token },
+    },
+  });
+  const { client } = opened;
+  await signIn(client);
+  assertEquals(await access(client), { token: "access-1" });
+  await signIn(client, "other");
+  assertEquals((await client.get("/me")).json().session.user.name, "ada");
+  assertEquals(await access(client), { token: null });
+});
