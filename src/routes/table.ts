@@ -45,11 +45,14 @@ export const AUTH_ROUTES: readonly AuthRoute[] = [
   route("providers", ["GET"], later(async () => (await import("./pages.ts")).handleProviders)),
   route("error", ["GET"], later(async () => (await import("./pages.ts")).handleErrorPage)),
   route("verify-request", ["GET"], later(async () => (await import("./pages.ts")).handleVerifyRequestPage)),
-  routeOfProvider(
-    "webauthn-options",
-    ["GET"],
-    later(async () => (await import("./webauthn.ts")).handleWebAuthnOptions),
-  ),
+  {
+    ...routeOfProvider(
+      "webauthn-options",
+      ["GET"],
+      later(async () => (await import("./webauthn.ts")).handleWebAuthnOptions),
+    ),
+    isServedFor: ({ type }) => type === "webauthn",
+  },
 ];
 
 function route(action: string, methods: readonly Method[], handle: Handler): AuthRoute {

@@ -512,6 +512,8 @@ Deno.test("M2: unknown actions and providers are a 404 without an error in the l
     "/auth/signin/credentials/extra",
     "/auth/session/credentials",
     "/auth/callback",
+    // No provider of passkeys.
+    "/auth/webauthn-options/credentials",
     ...ids.flatMap((id) => ["signin", "callback", "webauthn-options"].map((action) => `/auth/${action}/${id}`)),
   ];
   for (const url of urls) {
