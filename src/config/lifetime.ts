@@ -60,11 +60,6 @@ export function newEnd(lifetimes: Lifetimes): Date {
   return new Date(Math.min(newExpiry(lifetimes).getTime(), latest));
 }
 
-/** When the cookie of a row ends, or the row, whichever is first; both were written together. */
-export function rowEnd(expires: Date, { maxAge }: Lifetimes): Date {
-  return new Date(expires.valueOf() - Math.max(0, maxAge - COOKIE_MAX_AGE) * 1000);
-}
-
 /** In milliseconds since 1970. */
 export interface TokenLife {
   /** From when on a read renews it. */

@@ -2,7 +2,7 @@
 import type { Adapter } from "@auth/core/adapters";
 import { AdapterError, JWTSessionError, SessionTokenError } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
-import { newExpiry, rowEnd } from "../config/lifetime.ts";
+import { newExpiry } from "../config/lifetime.ts";
 import { Refusal } from "../jwt/jwe.ts";
 import { monotonicNow } from "../utils/time.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
@@ -25,7 +25,7 @@ import {
   wrapError,
 } from "./read.ts";
 import { cloneClaims, ENDED, makeSession, runCallbacks } from "./renew.ts";
-import { cookieEnd, lifetimesFor } from "./settings.ts";
+import { cookieEnd, lifetimesFor, rowEnd } from "./settings.ts";
 import { SessionStoreFailure } from "./shared_store.ts";
 
 /** Never throws. The cookie of a token that cannot be read is removed; if the application fails it stays. */
@@ -207,7 +207,7 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
     // The row is written only if the cookie can be: a later end of the row would stop the next reply from
     // renewing it.
     const renewed = due && context.canSetCookie() && !await hasEnded(name, context);
-    const expires = renewed ? newExpiry(lifetimes) : rowEnd(session.expires, lifetimes);
+    const expires = renewed ? newExpiry(lifetimes) : rowEnd(session.expires, name, settings);
     let shown: unknown = {
       user: { name: user?.name, email: user?.email, image: user?.image },
       expires: expires.toISOString(),

@@ -128,6 +128,12 @@ export function cookieEnd(name: string, settings: SessionSettings, end?: Date): 
   return isEphemeral(name) ? undefined : end ?? newExpiry(settings);
 }
 
+/** When a row ends, or its cookie if that is sooner: both were written together. A token for a header has none. */
+export function rowEnd(expires: Date, name: string, settings: SessionSettings): Date {
+  const beyond = settings.use === "header" ? 0 : lifetimesFor(name, settings).maxAge - COOKIE_MAX_AGE;
+  return new Date(expires.valueOf() - Math.max(0, beyond) * 1000);
+}
+
 /** The salts of what core encrypts and puts inside of a cookie. Else it is the name of the cookie. */
 const WITHIN_COOKIES = ["encodedState", "encodedWebauthnChallenge"];
 

@@ -2,7 +2,6 @@
 import { JWTSessionError } from "@auth/core/errors";
 import { clearTimeout, setTimeout } from "node:timers";
 import type { ActionAuth } from "../../actions/perform.ts";
-import { rowEnd } from "../../config/lifetime.ts";
 import { toCoreLogger } from "../../core/logger.ts";
 import { assertSessionArguments, invalid } from "../../instance/arguments.ts";
 import { presentedToken } from "../../instance/read_session.ts";
@@ -11,7 +10,7 @@ import { readSessionCookie } from "../../session/cookie.ts";
 import { type EndingContext, hasEnded, hasEndedElsewhere } from "../../session/ending.ts";
 import { openToken, sessionName } from "../../session/open.ts";
 import { RequestReads } from "../../session/request_reads.ts";
-import { lifetimesFor } from "../../session/settings.ts";
+import { rowEnd } from "../../session/settings.ts";
 import type { SessionRequest } from "../../types.ts";
 
 /** Connections that stay open, as the object of `createAuth()` follows their sessions. */
@@ -145,7 +144,7 @@ async function endOf(token: string, name: string, context: EndingContext): Promi
   if (await hasEnded(name, context)) return 0;
   if (settings.strategy === "database") {
     const found = await settings.adapter!.getSessionAndUser!(token);
-    return found === null ? 0 : rowEnd(found.session.expires, lifetimesFor(name, settings)).valueOf();
+    return found === null ? 0 : rowEnd(found.session.expires, name, settings).valueOf();
   }
   try {
     const opened = await openToken(token, settings);

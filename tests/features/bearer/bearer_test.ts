@@ -203,6 +203,32 @@ Deno.test("with a database a token is a session of its own, with its own end", a
   assert(left > 500_000 && left <= 600_000);
 });
 
+Deno.test("with a database a token says its own end also if sessions outlive their cookies", async () => {
+  const adapter = memoryAdapter();
+  const days = 24 * 3600;
+  const providers = [GitHub({ clientId: "id", clientSecret: "secret" })];
+  for (const bearer of [{ maxAge: 600 }, { maxAge: 500 * days }]) {
+    const { app, auth } = await setUp({ adapter, providers, bearer, session: { maxAge: 1000 * days } });
+    await using _ = app;
+    app.get("/watch", async (request) => {
+      let ended = false;
+      const stop = await auth.onSessionEnd(request, () => void (ended = true));
+      stop();
+      return { ended };
+    });
+    const user = await adapter.createUser({ id: "1", name: "ada", email: "ada@example.com", emailVerified: null });
+    const expires = new Date(Date.now() + 1000 * days * 1000);
+    await adapter.createSession({ sessionToken: "row", userId: user.id, expires });
+    const client = new Client(app);
+    client.cookies.set("authjs.session-token", "row");
+    const { access_token } = await issue(client);
+    const { session } = (await withBearer(app, "/me", access_token)).json();
+    const left = (Date.parse(session.expires) - Date.now()) / 1000;
+    assert(left > bearer.maxAge - 60 && left <= bearer.maxAge, `${left}`);
+    assertEquals((await withBearer(app, "/watch", access_token)).json(), { ended: false });
+  }
+});
+
 Deno.test("with a database no token is issued for a session that ends meanwhile, or if the row cannot be kept", async () => {
   const memory = memoryAdapter();
   let meanwhile = () => Promise.resolve();
