@@ -19,9 +19,9 @@ const MOST_ENDED = 2 ** 16, MOST_REPLACED = 2 ** 22;
 interface End {
   /** Signing in once more with a token of an ended session ends it again. */
   times: number;
-  /** When it ended first, and until when that is remembered. */
+  /** When it ended first, and when it did so, or its tokens were used, last: from then on it is remembered. */
   readonly at: number;
-  until: number;
+  latest: number;
 }
 
 /** What a read makes of a token, for all requests that carry it at the same time. */
@@ -54,8 +54,8 @@ export class LiveSessions {
   readonly watches: Map<string, Set<() => unknown>> = new Map();
   /** By names, in the order in which they are forgotten. */
   readonly #ends = new Map<string, End>();
-  /** When an end was forgotten before its time. */
-  #forgotAt = -Infinity;
+  /** When a session ended whose end was forgotten before its time. */
+  #forgotten = -Infinity;
 
   newest(token: string): string {
     let newest = token;
@@ -109,9 +109,9 @@ export class LiveSessions {
     return this.#ends.get(name)?.times ?? 0;
   }
 
-  /** Whether a session ended, for what began at a time: an end forgotten since may have been its own. */
+  /** Whether a session ended, for what began at a time: a later end that was forgotten may have been its own. */
   hasEndedSince(name: string, began: number): boolean {
-    return this.#ends.has(name) || this.#forgotAt >= began;
+    return this.#ends.has(name) || this.#forgotten >= began;
   }
 
   /** For how many milliseconds a session has ended, which its tokens in use have remembered for longer. */
@@ -124,7 +124,7 @@ export class LiveSessions {
 
   /** Returns how often the session has ended. */
   end(name: string): number {
-    const end = this.#ends.get(name) ?? { times: 0, at: monotonicNow(), until: 0 };
+    const end = this.#ends.get(name) ?? { times: 0, at: monotonicNow(), latest: 0 };
     end.times++;
     this.#keepEnd(name, end);
     this.tell(name);
@@ -142,12 +142,14 @@ export class LiveSessions {
 
   #keepEnd(name: string, end: End): void {
     const now = monotonicNow();
-    end.until = now + REQUEST_LIMIT_MS;
+    end.latest = now;
     this.#ends.delete(name);
     this.#ends.set(name, end);
-    for (const [oldest, { until }] of this.#ends) {
-      if (until > now && this.#ends.size <= MOST_ENDED) break;
-      if (until > now) this.#forgotAt = now;
+    for (const [oldest, { latest }] of this.#ends) {
+      const isOver = latest + REQUEST_LIMIT_MS <= now;
+      if (!isOver && this.#ends.size <= MOST_ENDED) break;
+      // Not now: with made-up cookies anyone has ends forgotten all the time.
+      if (!isOver) this.#forgotten = latest;
       this.#ends.delete(oldest);
     }
   }

@@ -128,10 +128,10 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
   const { settings: { live, hooks, refresh }, headers, logger } = context;
   const { name, token } = opened;
   const use = { userAgent: headers["user-agent"], report: logger.error };
+  const began = monotonicNow();
   if (hooks.length > 0 && await hasEndedElsewhere(opened, hooks, use)) {
     return { ...ENDED, endings: live.end(name) };
   }
-  const began = monotonicNow();
   const read = refresh.store !== undefined && isRefreshDue(opened, context)
     ? await refreshInTurn(opened, context)
     : await runCallbacks(opened, context);

@@ -69,3 +69,15 @@ Deno.test("ends are remembered within bounds, and nothing that began before one 
   assertEquals(live.hasEndedSince("ada", time.now), false);
   assertEquals(live.hasEndedSince("user 9", time.now), true);
 });
+
+Deno.test("what began after a session ended goes on, also while that end is forgotten", () => {
+  using time = manualTime();
+  const live = new LiveSessions();
+  const ended = time.now;
+  live.end("ada");
+  time.now++;
+  for (let i = 0; i < 2 ** 16; i++) live.end(`made up ${i}`);
+  assertEquals(live.endings("ada"), 0);
+  assertEquals(live.hasEndedSince("bob", ended), true);
+  assertEquals(live.hasEndedSince("bob", time.now), false);
+});
