@@ -6,7 +6,7 @@ import { strategyOf } from "../../config/adapter_problem.ts";
 import { EPHEMERAL_MAX_AGE, lifetimesOf } from "../../config/lifetime.ts";
 import { BOOLEAN } from "../../config/rules.ts";
 import type { KnownSession, SessionKey } from "../../session/known_session.ts";
-import { isEphemeral } from "../../session/name.ts";
+import { areFor, isEphemeral } from "../../session/name.ts";
 import { longestUse } from "../../session/settings.ts";
 import type { JWT } from "../../types.ts";
 import type { Feature, Hooks, NamedSession, Setup } from "../feature.ts";
@@ -158,8 +158,9 @@ function keepRecords({ config, core, store: shared, live, notices }: Setup): Hoo
       const claim = isDue ? claimOf(session) : ownClaim(session.claims);
       return claim === undefined ? {} : { [CLAIM]: claim };
     },
-    async onBegin({ [CLAIM]: _other, ...claims }, name) {
-      const { sub: user } = claims;
+    async onBegin({ [CLAIM]: before, ...claims }, name) {
+      // A bearer token is ended with the sessions of the user who signed in, as the session is that it is made of.
+      const user = (areFor(claims, "header") ? ownClaim({ [CLAIM]: before })?.user : undefined) ?? claims.sub;
       if (typeof user !== "string" || user === "") {
         if (!hasWarned) notices.warn(WITHOUT_USER, "FST_AUTHJS_WARN_SESSION_RECORD");
         hasWarned = true;

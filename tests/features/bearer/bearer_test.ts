@@ -1,6 +1,6 @@
 /** Session tokens in `Authorization: Bearer`, and the route that issues them. */
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { decode, encode, type JWTEncodeParams } from "@auth/core/jwt";
+import { decode, encode, type JWT, type JWTEncodeParams } from "@auth/core/jwt";
 import { Buffer } from "node:buffer";
 import type { Adapter } from "@auth/core/adapters";
 import Fastify, { type FastifyInstance } from "fastify";
@@ -460,5 +460,24 @@ Deno.test("a token that is being issued while all sessions of its user are ended
       headers: { accept: "application/json" },
     });
     assertEquals([issued.statusCode, rows.length], [401, 0], strategy);
+  }
+});
+
+Deno.test("a bearer token ends with the sessions of the user who signed in, whatever has become of `sub`", async () => {
+  for (const sub of [undefined, "another"]) {
+    const { app, auth } = await setUp({
+      store: memoryStore(),
+      revocable: true,
+      callbacks: { jwt: ({ token, user }) => user ? token : { ...token, sub } as JWT },
+    });
+    await using _ = app;
+    const client = await signedIn(app);
+    await client.request("GET", "/guarded");
+    const { access_token } = await issue(client);
+    assertEquals((await withBearer(app, "/guarded", access_token)).statusCode, 200);
+    await auth.revokeSessions("another");
+    assertEquals((await withBearer(app, "/guarded", access_token)).statusCode, 200);
+    await auth.revokeSessions("id-ada");
+    assertEquals((await withBearer(app, "/guarded", access_token)).statusCode, 401, String(sub));
   }
 });
