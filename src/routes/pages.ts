@@ -187,7 +187,7 @@ function ownPage(name: BuiltInPage, callbackUrl: string, { config, query }: Requ
   const error = new URLSearchParams(query).get("error");
   if (name === "signIn") return withQuery(page, { callbackUrl, error: error || undefined });
   if (name === "error") return withQuery(page, { error: String(error) });
-  return name === "verifyRequest" && query ? `${page}?${query}` : page;
+  return name === "verifyRequest" && query ? withQuery(page, Object.fromEntries(new URLSearchParams(query))) : page;
 }
 
 function withQuery(page: string, parameters: Record<string, string | undefined>): string {

@@ -291,6 +291,15 @@ Deno.test("each page of the configuration replaces ours", async () => {
   assertEquals(await location("/verify-request"), "/mailed");
 });
 
+Deno.test("a page of the configuration keeps a query of its own", async () => {
+  const pages = { signIn: "/?page=in", error: "/?page=failed", verifyRequest: "/?page=mailed" };
+  await using app = await testApp(testConfig({ pages }));
+  for (const path of ["/signin?callbackUrl=%2Fa", "/error?error=Verification", "/verify-request?provider=email"]) {
+    const location = new URL(String((await open(app, path)).headers.location), "http://localhost");
+    assertMatch(location.search, /^\?page=(?:in|failed|mailed)&(?:callbackUrl|error|provider)=[^?]+$/);
+  }
+});
+
 Deno.test("a page that is neither a path nor a URL stops the boot, which names it", async () => {
   const bad = ["signin", "//evil.example", "/\\evil.example", "localhost:3000/in", "javascript:alert(1)", ""];
   for (const name of ["signIn", "signOut", "error", "verifyRequest", "newUser", "style"] as const) {
