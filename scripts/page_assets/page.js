@@ -17,8 +17,8 @@
   addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
 
   // A passkey that this site does not know is offered no more.
-  const passkey = sessionStorage.getItem("passkey");
-  sessionStorage.removeItem("passkey");
+  const passkey = sessionStorage.getItem("fastify-authjs.passkey");
+  sessionStorage.removeItem("fastify-authjs.passkey");
   if (passkey && new URLSearchParams(location.search).get("code") === "unknown_passkey") {
     PublicKeyCredential.signalUnknownCredential?.(JSON.parse(passkey)).catch(console.warn);
   }

@@ -127,7 +127,7 @@
       form.append(input);
     }
     // The page of the answer says whether it is known.
-    sessionStorage.setItem("passkey", JSON.stringify({ rpId, credentialId: credential.id }));
+    sessionStorage.setItem("fastify-authjs.passkey", JSON.stringify({ rpId, credentialId: credential.id }));
     form.submit();
   }
 

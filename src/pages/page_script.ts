@@ -12,8 +12,8 @@ for (const button of document.querySelectorAll("[type=submit]")) button.disabled
 tell(document.querySelector(".progress"), true);
 });
 addEventListener("pageshow", ({ persisted }) => persisted && location.reload());
-const passkey = sessionStorage.getItem("passkey");
-sessionStorage.removeItem("passkey");
+const passkey = sessionStorage.getItem("fastify-authjs.passkey");
+sessionStorage.removeItem("fastify-authjs.passkey");
 if (passkey && new URLSearchParams(location.search).get("code") === "unknown_passkey") {
 PublicKeyCredential.signalUnknownCredential?.(JSON.parse(passkey)).catch(console.warn);
 }

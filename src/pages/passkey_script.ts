@@ -152,7 +152,7 @@ CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
       form.append(input);
     }
     // The page of the answer says whether it is known.
-    sessionStorage.setItem("passkey", JSON.stringify({ rpId, credentialId: credential.id }));
+    sessionStorage.setItem("fastify-authjs.passkey", JSON.stringify({ rpId, credentialId: credential.id }));
     form.submit();
   }
 

@@ -209,3 +209,12 @@ browserTest("in a browser more than four providers fold", async (page) => {
   await page.getByText("More options").press("Enter");
   assert(await last.isVisible());
 });
+
+browserTest("the pages leave alone what the application keeps for the tab", async (page) => {
+  await using app = await appWith(TOGETHER);
+  await page.goto(`${app.origin}/auth/signin`);
+  await page.evaluate(`sessionStorage.setItem("passkey", "of the application")`);
+  await page.goto(`${app.origin}/auth/signin?error=WebAuthnVerificationError`);
+  await page.getByRole("alert").waitFor();
+  assertEquals(await page.evaluate(`sessionStorage.getItem("passkey")`), "of the application");
+});
