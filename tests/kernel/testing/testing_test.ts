@@ -1,4 +1,5 @@
 /** `fastify-authjs/testing`: the requests of signed-in users, and the OpenID Provider for tests. */
+import { skipCSRFCheck } from "@auth/core";
 import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import Fastify from "fastify";
 import {
@@ -346,6 +347,12 @@ Deno.test("startIssuer(): other providers are led there by their issuer, at any 
   await using app = await testApp(config, { prefix: "/login" });
   const inject = await issuer.signIn(app, { provider: "keycloak", prefix: "/login" });
   assertEquals((await inject("/me")).json().session.user.name, "Bob");
+});
+
+Deno.test("startIssuer(): an application without CSRF tokens (skipCSRFCheck) signs in, too", async () => {
+  await using issuer = await startIssuer();
+  await using app = await testApp(issuerConfig([issuer.provider()], { skipCSRFCheck }));
+  assertEquals((await (await issuer.signIn(app))("/me")).json().session.user.name, "Ada");
 });
 
 Deno.test("startIssuer(): a refused sign-in is an error with what the application answered", async () => {
