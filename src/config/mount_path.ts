@@ -95,6 +95,7 @@ export function publicPaths(mountPath: string, origin: PublicOrigin | undefined,
  */
 export function publicUrl({ originalUrl, url }: Pick<FastifyRequest, "originalUrl" | "url">, removed: string): string {
   // "GET http://host/path" is a valid request line (RFC 9112 section 3.2.2), whose host is not verified.
-  const path = originalUrl.replace(/^https?:\/\/[^/?#]*/i, "").replace(/^(?!\/)/, "/");
+  // "http://host?/path" is not that of the front page: find-my-way before 9.9 takes it for "/path".
+  const path = originalUrl.replace(/^https?:\/\/[^/?#]*(?=\/)/i, "").replace(/^(?!\/)/, "/");
   return originalUrl !== url && path.startsWith(`${removed}/`) ? path : `${removed}${path}`;
 }

@@ -357,6 +357,8 @@ Deno.test("a request line with an absolute address opens the sign-in page, and n
       "http://login",
     ]],
     ["http://localhost/login", ["http://localhost/login", "/login"], ["http://localhost/", "/admin"]],
+    // find-my-way, which Fastify routes with, took what follows the first slash for the path until 9.9.
+    ["/", ["http://localhost/", "/?a"], ["http://localhost?/admin", "http://localhost#/admin", "/admin"]],
   ];
   for (const [signIn, open, closed] of PAGES) {
     const config = testConfig({ pages: { signIn } });
