@@ -27,7 +27,7 @@ export function signInOf(context: ProviderContext, adapter: Adapter | undefined,
   let linked: EventDetails<"fastify-authjs:link"> | undefined;
   let signedIn: EventDetails<"fastify-authjs:sign-in"> | undefined;
   let session: NewSession | undefined;
-  const goesOn = () => linked !== undefined && known !== undefined && String(linked.userId) === String(known.sub);
+  let goesOn = false;
 
   const callbacks: Callbacks = {
     ...(redirect && { redirect }),
@@ -45,7 +45,7 @@ export function signInOf(context: ProviderContext, adapter: Adapter | undefined,
       signedIn = { ...idsOf(given), isNewUser: given.isNewUser === true };
       const linksAccount = linked !== undefined;
       const parts = sessionParts(context);
-      session = await createSession(given, { ...context, adapter, parts, linksAccount, goesOn: goesOn() });
+      session = await createSession(given, { ...context, adapter, parts, linksAccount, goesOn });
       return params.token;
     },
   };
@@ -53,6 +53,7 @@ export function signInOf(context: ProviderContext, adapter: Adapter | undefined,
     ...own,
     linkAccount(message) {
       linked = idsOf(message);
+      goesOn = known !== undefined && String(linked.userId) === String(known.sub);
       return own.linkAccount?.(message);
     },
   };
@@ -88,7 +89,7 @@ export function signInOf(context: ProviderContext, adapter: Adapter | undefined,
         ...answer,
         cookies: [...answer.cookies, ...session?.cookies ?? removals],
         events: turnedAway ? TURNED_AWAY : published,
-        ...(session && { session: session.token, goesOn: goesOn() }),
+        ...(session && { session: session.token, goesOn }),
         ...(newUser && { redirect: `${newUser}${newUser.includes("?") ? "&" : "?"}${query}` }),
       };
     },
