@@ -30,10 +30,9 @@ export async function endRemovedSession(answer: Answer, context: RequestContext)
 /** After a sign-in: ends the session that the browser had before, and begins the new one. */
 export async function replaceSession(answer: Answer, context: RequestContext): Promise<void> {
   const { session: given, goesOn } = answer;
-  if (!given) return;
+  if (!given || goesOn) return;
   const { settings, held: { token } } = context;
   // For requests that are still running too, and with the token of another one that comes later.
-  if (goesOn) return settings.live.replace(settings.live.newest(token), given);
   if (token !== "" && token !== given) await endReplaced(token, context);
   // The application's codec may give it the token, and so the name, of one that ended.
   if (settings.strategy === "database" || !settings.ownTokens) settings.live.begin(await sessionName(given, settings));

@@ -8,13 +8,14 @@ import { FastifyAuthError } from "../errors.ts";
 import type { SessionSignIn, SignInParams } from "../features/feature.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import { encodeWithin, type SessionCookie, sessionCookies } from "./cookie.ts";
+import { type EndingContext, hasEnded } from "./ending.ts";
+import { refreshedElsewhere, updateInTurn } from "./in_turn.ts";
 import { EPHEMERAL_TAG, isEphemeral, withName } from "./name.ts";
-import { openToken } from "./open.ts";
-import { cookieEnd, lifetimesFor, type SessionSettings } from "./settings.ts";
+import { openToken, sessionName } from "./open.ts";
+import { cookieEnd, lifetimesFor } from "./settings.ts";
 
-export interface SignInRequest extends Omit<SessionSignIn, "params" | "held"> {
+export interface SignInRequest extends Omit<SessionSignIn, "params" | "held">, EndingContext {
   readonly config: ResolvedConfig;
-  readonly settings: SessionSettings;
   readonly held: SessionCookie;
   readonly cookies: string;
   readonly headers: { readonly "user-agent"?: string | undefined };
@@ -32,18 +33,35 @@ export interface NewSession {
   readonly cookies: readonly SetCookie[];
 }
 
-/** Makes the session; none if the `jwt` callback returned null. */
+/** Makes the session; none if the `jwt` callback returned null, or if one that goes on has ended meanwhile. */
 export async function createSession(params: SignInParams, request: SignInRequest): Promise<NewSession | undefined> {
-  const { config, settings, held: { token }, warnOnce, linksAccount, goesOn } = request;
+  const { config, settings, held: { token } } = request;
   if (settings.strategy === "database") return await createRow(params, request);
-  const { jwt: codec, hooks, cookie, cookieLimit } = settings;
   const { jwt } = config.core.callbacks ?? {};
-  let claims = jwt === undefined ? params.token : await jwt(params);
+  const claims = jwt === undefined ? params.token : await jwt(params);
   if (claims === null) return undefined;
   // Of `undefined` core makes a session without a user, which guards would let pass.
   if (typeof claims !== "object") throw new TypeError(`\`callbacks.jwt\` returned ${typeof claims}, and no token.`);
-  // Another request may have refreshed what it has.
-  const newest = settings.live.newest(token);
+  // Another request may have refreshed what the browser's session has.
+  if (!request.goesOn) return await createToken(claims, settings.live.newest(token), params, request);
+  // None may refresh it meanwhile: what it gets would be lost.
+  const name = await sessionName(token, settings);
+  const done = await updateInTurn(name, token, async (newest) => {
+    const session = await hasEnded(name, request) ? undefined : await createToken(claims, newest, params, request);
+    return { session, sealed: session?.token };
+  }, request);
+  if (done === undefined) throw refreshedElsewhere();
+  return done.session;
+}
+
+async function createToken(
+  claims: JWT,
+  newest: string,
+  params: SignInParams,
+  request: SignInRequest,
+): Promise<NewSession> {
+  const { settings, warnOnce, linksAccount, goesOn } = request;
+  const { jwt: codec, hooks, cookie, cookieLimit } = settings;
   const before = newest === "" ? undefined : await openToken(newest, settings).catch(() => undefined);
   const signIn: SessionSignIn = { params, held: before?.claims, linksAccount, goesOn, warnOnce };
   for (const { onSignIn } of hooks) claims = onSignIn?.(claims, signIn) ?? claims;

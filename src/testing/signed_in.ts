@@ -178,6 +178,7 @@ async function makeSession(
   const session = await createSession(signIn, {
     config: { ...config, core: { ...core, callbacks: { ...core.callbacks, jwt } } },
     settings: expires === undefined ? settings : endingAt(expires, settings),
+    logger: { error: () => {} },
     held: { token: "", names: [] },
     rememberMe: true,
     cookies: "",

@@ -6,6 +6,7 @@ import { type AuthObject, createAuth, type FastifyAuthConfig, type JWT, memorySt
 import type { Provider } from "fastify-authjs/providers";
 import { captureLog, SECRET } from "../../support/app.ts";
 import { Client, setCookies } from "../../support/client.ts";
+import { memoryAdapter } from "../../support/memory_adapter.ts";
 import { testStore } from "../../support/test_store.ts";
 import { access, Acme, later, signedInApp, signIn, tokenApp } from "../../support/token_provider.ts";
 
@@ -529,4 +530,58 @@ Deno.test("a user gets no access token of the one before in the same browser, al
   await signIn(client, "other");
   assertEquals((await client.get("/me")).json().session.user.name, "ada");
   assertEquals(await access(client), { token: null });
+});
+
+/** An application whose user links an account of another provider, and a second browser with the same session. */
+async function linkingApp(meanwhile: (second: Client) => Promise<unknown>, callback: "jwt" | "signIn") {
+  const acme = new Acme();
+  const other = { ...new Acme().provider, id: "other" } as Provider;
+  const act = async (account?: { provider: string } | null) => {
+    if (account?.provider === "other") await meanwhile(second);
+  };
+  const opened = await signedInApp({
+    acme,
+    lifetime: 5,
+    config: {
+      adapter: memoryAdapter(),
+      session: { strategy: "jwt" },
+      providers: [acme.provider, other],
+      ...(callback === "jwt"
+        ? { callbacks: { jwt: ({ token, account }) => act(account).then(() => token) } }
+        : { events: { signIn: ({ account }) => act(account) } }),
+    },
+    routes: (app, auth) => app.post("/link", (request, reply) => auth.linkAccount(request, reply, "other")),
+  });
+  const { app, client } = opened;
+  const second = new Client(app);
+  for (const [name, value] of client.cookies) second.cookies.set(name, value);
+  const started = await client.request("POST", "/link");
+  const { searchParams } = new URL(String(started.headers.location));
+  const finish = () => client.get(`/auth/callback/other?code=code&state=${searchParams.get("state")}`);
+  return { ...opened, second, finish };
+}
+
+for (const callback of ["jwt", "signIn"] as const) {
+  Deno.test(`tokens that are refreshed while an account is linked stay (${callback})`, async () => {
+    await using opened = await linkingApp(access, callback);
+    const { client, second, finish } = opened;
+    await finish();
+    const { providerTokens } = (await client.get("/claims")).json().claims;
+    assertEquals([providerTokens.acme.refresh_token, providerTokens.other.access_token], ["refresh-2", "access-1"]);
+    assertEquals((await second.get("/claims")).json().claims.providerTokens, providerTokens);
+  });
+}
+
+Deno.test("a session that ends while an account is linked does not come back", async () => {
+  await using opened = await linkingApp((second) => second.signOut(), "jwt");
+  const { app, client, finish } = opened;
+  await finish();
+  const token = await later(16 * 60, async () => {
+    // With the next end those of long ago are forgotten.
+    const third = new Client(app);
+    await signIn(third);
+    await third.signOut();
+    return await access(client);
+  });
+  assertEquals(token, { token: null });
 });
