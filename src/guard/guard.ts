@@ -12,7 +12,8 @@ import { type AuthInstance, authInstance } from "../instance/auth_instance.ts";
 import { pathsIn } from "../instance/mount.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
 import { Tenants } from "../instance/tenants.ts";
-import { CallbackFailure } from "../session/read.ts";
+import { CallbackFailure, SIGNED_OUT } from "../session/read.ts";
+import { RequestReads } from "../session/request_reads.ts";
 import { eventsOf } from "../telemetry/events.ts";
 import type { ConfigForRequest, FastifyAuthConfig, GuardedReply, GuardedRequest, Session } from "../types.ts";
 import { later } from "../utils/later.ts";
@@ -126,7 +127,11 @@ export function sessionGuard(
     const visit: Visit = { request, reply, config, auth: authInstance(config) };
     if (request.headers.upgrade !== undefined) assertOwnUpgrade(visit);
     const access = features.length > 0 ? await accessOf(visit, options) : undefined;
-    if (access === true) return keepPrivate(reply as FastifyReply);
+    if (access === true) {
+      // A cookie beside the token may be of another user.
+      RequestReads.of(request).change(config, "", SIGNED_OUT);
+      return keepPrivate(reply as FastifyReply);
+    }
     const { session, failure } = await readSession(request, config);
     if ("session" in reply) reply.session = session;
     const allowed = session !== null && await isAllowed(session, request as FastifyRequest, visit.auth);

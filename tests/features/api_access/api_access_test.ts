@@ -325,3 +325,24 @@ Deno.test("a configuration that a function chooses accepts access tokens, and sa
   assertEquals((await app.inject("/auth/signin")).statusCode, 200);
   assertEquals(lines.filter(({ msg }) => msg.includes("adds no metadata")).length, 1);
 });
+
+Deno.test("once a token lets a request pass, there is no session of a cookie beside it", async () => {
+  await using server = await startApiIssuer();
+  const issuers = [{ issuer: server.issuer, audience: API }];
+  const auth = createAuth(testConfig({ apiAccess: { issuers }, store: memoryStore() }));
+  await using app = Fastify() as FastifyInstance;
+  await app.register(auth.plugin, { prefix: "/auth" });
+  const onRequest = auth.requireSession({ tokens: ["session", "access"] });
+  app.get("/who", { onRequest }, async (request) => {
+    const session = await auth.getSession(request);
+    return [(await auth.getClaims(request))?.sub ?? null, session?.user.name ?? null];
+  });
+  app.get("/issue", { onRequest }, (request) => auth.issueToken(request, { audience: "https://other.example" }));
+  const client = new Client(app);
+  await client.signIn({ username: "ada", password: "open" });
+  const headers = { authorization: `Bearer ${await server.token("jwt")}` };
+  assertEquals((await client.get("/who", { headers })).json(), ["service", null]);
+  assertEquals((await client.get("/issue", { headers })).statusCode, 401);
+  assertEquals((await client.get("/who")).json(), [null, "ada"]);
+  assertEquals((await client.get("/issue")).statusCode, 200);
+});
