@@ -59,9 +59,8 @@ function createStore(client: AuthClient, given?: Session | null) {
   const first: SessionState = given === undefined ? { status: "loading", session: null } : found(given);
   let state = first;
   let latest = 0;
-  /** Whether nothing followed the session for a time. */
-  let missed = false;
-  let stop = (): void => {};
+  /** Ends that the session is followed; null once nothing has followed it for a time. */
+  let stop: (() => void) | null | undefined;
   const components = new Set<() => void>();
   const read = async () => {
     const own = ++latest;
@@ -79,23 +78,24 @@ function createStore(client: AuthClient, given?: Session | null) {
     addEventListener("focus", read, ended);
     // Shown again as it was left, by the back button
     addEventListener("pageshow", (event) => (event as PageTransitionEvent).persisted && read(), ended);
+    if (stop === null || state.status === "loading") read();
     stop = () => {
-      missed = true;
+      stop = null;
       end();
       ended.abort();
     };
-    if (missed || state.status === "loading") read();
   };
   return {
     client,
     read: () => state,
     first: () => first,
     subscribe(update: () => void) {
-      if (components.size === 0) start();
       components.add(update);
+      if (!stop) start();
       return () => {
         components.delete(update);
-        if (components.size === 0) stop();
+        // Others may come at once, such as those of the next page.
+        queueMicrotask(() => components.size === 0 && stop?.());
       };
     },
   };

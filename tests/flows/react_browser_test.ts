@@ -120,16 +120,17 @@ function Name() {
   return h("h1", null, session ? session.user.name : status);
 }
 function Page() {
-  const [isShown, show] = useState(true);
+  const [shown, show] = useState("name");
   Object.assign(window, { client, show });
-  return isShown ? h(Name) : h("h1", null, "hidden");
+  return shown === "nothing" ? h("h1", null, shown) : h("div", { id: shown }, h(Name, { key: shown }));
 }
 createRoot(document.body).render(h(SessionProvider, { client }, h(Page)));
 `;
 
 browserTest("a component that is shown after the others had gone reads the session again", async (page) => {
   const script = await bundle(PAGE_THAT_HIDES);
-  await using app = await startApp([], () => Promise.resolve(), script);
+  const reads: string[] = [];
+  await using app = await startApp(reads, () => Promise.resolve(), script);
   const heading = (text: string) => page.getByRole("heading", { name: text, exact: true }).waitFor({ timeout: 15_000 });
   const signIn = (username: string) =>
     page.evaluate(
@@ -139,11 +140,18 @@ browserTest("a component that is shown after the others had gone reads the sessi
   await heading("signed-out");
   await signIn("ada");
   await heading("ada");
-  await page.evaluate("show(false)");
-  await heading("hidden");
+  await page.evaluate(`show("nothing")`);
+  await heading("nothing");
   await signIn("bob");
-  await page.evaluate("show(true)");
+  await page.evaluate(`show("name")`);
   await heading("bob");
+  // One that takes the place of another has missed nothing.
+  const { length } = reads;
+  await page.evaluate(`show("other")`);
+  await page.locator("#other").waitFor();
+  await signIn("eve");
+  await heading("eve");
+  assertEquals(reads.length, length + 1);
 });
 
 Deno.test("fastify-authjs/react is less than 2 KB without the client", async () => {
