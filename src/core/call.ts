@@ -31,9 +31,19 @@ const INTERNAL = "fastify-authjs.", SESSION = `${INTERNAL}session`;
 
 /** Calls core with a request. Never rejects: if core fails, the answer has an `error`. */
 export async function callCore(context: ProviderContext, call: CoreCall = {}): Promise<Answer> {
+  const watched = context.config.core.adapter && watchAdapter(context);
+  try {
+    const answer = await answerOfCore(context, call, watched?.adapter);
+    return await watched?.finish(answer) ?? answer;
+  } finally {
+    // Also if the application's logger throws.
+    await watched?.turns?.end();
+  }
+}
+
+async function answerOfCore(context: ProviderContext, call: CoreCall, watched: Adapter | undefined): Promise<Answer> {
   const { config: { core, hashSecrets, coreProviders }, provider, settings, logger } = context;
-  const watched = core.adapter && watchAdapter(context);
-  const adapter = watched && (call.wrapAdapter?.(watched.adapter) ?? watched.adapter);
+  const adapter = watched && (call.wrapAdapter?.(watched) ?? watched);
   const signIn = signInOf(context, adapter, call.signedIn);
   // Core logs an error before it answers or throws, some twice.
   const errors = new Set<Error>();
@@ -101,7 +111,7 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
     answer = signIn.fail(error as Error);
   }
   for (const error of errors) logger.error(error);
-  return await watched?.finish(answer) ?? answer;
+  return answer;
 }
 
 interface RawAnswer {
@@ -168,19 +178,16 @@ function watchAdapter(context: ProviderContext) {
   }]);
   return {
     adapter: Object.fromEntries(watched) as Adapter,
+    turns,
     async finish(answer: Answer): Promise<Answer> {
       const { error } = answer;
-      try {
-        await writes?.cleanUp(failure !== undefined);
-        if (error instanceof OAuthAccountNotLinked || error instanceof AccountNotLinked) {
-          await writes?.explainRefusal();
-        }
-        if (failure === undefined) return answer;
-        if (error !== undefined) logger.error(error);
-        return failedAnswer(unavailableError(failure));
-      } finally {
-        await turns?.end();
+      await writes?.cleanUp(failure !== undefined);
+      if (error instanceof OAuthAccountNotLinked || error instanceof AccountNotLinked) {
+        await writes?.explainRefusal();
       }
+      if (failure === undefined) return answer;
+      if (error !== undefined) logger.error(error);
+      return failedAnswer(unavailableError(failure));
     },
   };
 }

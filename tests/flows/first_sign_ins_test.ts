@@ -137,3 +137,27 @@ Deno.test("a first sign-in that hangs is not waited for any longer than a call o
   await hanging;
   assertEquals(await reader(first.client), ADA.email);
 });
+
+Deno.test("a first sign-in that fails keeps no other waiting, also if its log fails", async () => {
+  const store = testStore();
+  let isDown = true;
+  const add = (...args: Parameters<typeof store.add>) =>
+    isDown ? Promise.reject(new Error("The store is down.")) : store.add(...args);
+  await using opened = await signInApp(slowDatabase(), {
+    session: { strategy: "jwt" },
+    revocable: true,
+    store: { ...store, add },
+    logger: {
+      error() {
+        throw new Error("No space is left for the log.");
+      },
+    },
+  });
+  const first = await returning(opened.app, "one", ADA);
+  assertEquals((await first.finish()).statusCode, 500);
+  assertEquals([...store.owners], []);
+  isDown = false;
+  const second = await returning(opened.app, "one", ADA);
+  assertEquals((await second.finish()).statusCode, 302);
+  assertEquals(await reader(second.client), ADA.email);
+});
