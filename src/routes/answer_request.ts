@@ -186,5 +186,6 @@ const LONGEST_FORM = 10_000;
 async function unreadForm({ raw, headers }: FastifyRequest): Promise<unknown> {
   const isForm = headers["content-type"]?.startsWith("application/x-www-form-urlencoded");
   if (!isForm || raw.readableEnded || !(Number(headers["content-length"]) <= LONGEST_FORM)) return {};
-  return Object.fromEntries(new URLSearchParams(await text(raw)));
+  // A client that breaks off gets no answer, and is no error of ours.
+  return Object.fromEntries(new URLSearchParams(await text(raw).catch(() => "")));
 }

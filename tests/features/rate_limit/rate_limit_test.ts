@@ -325,6 +325,26 @@ Deno.test("a browser gets 429 with the built-in page, or is led to the error pag
   assertEquals(answer.headers.location, "http://localhost/oops?error=TooManyRequests");
 });
 
+Deno.test("a client that breaks off the form of a request that is too many is no error in the log", async () => {
+  const { logger, lines } = captureLog();
+  await using app = await testApp(testConfig({ rateLimit: { address: limit(1) } }), { logger });
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  const { port } = app.server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/auth/callback/credentials`;
+  await (await fetch(url, { method: "POST", body: new URLSearchParams(ADA) })).body?.cancel();
+  const arrived = Promise.withResolvers<void>();
+  app.server.once("request", () => arrived.resolve());
+  const headers = { accept: "text/html", "content-type": "application/x-www-form-urlencoded", "content-length": "99" };
+  const request = httpRequest(url, { method: "POST", headers });
+  request.on("error", () => {});
+  request.write("username=ada");
+  await arrived.promise;
+  request.destroy();
+  const isOver = () => lines.some(({ level, msg }) => level > 30 || /Too many requests/.test(msg));
+  while (!isOver()) await new Promise((resolve) => setTimeout(resolve, 10));
+  assertEquals(lines.filter(({ level }) => level > 30), []);
+});
+
 Deno.test("the page of a browser that gets 429 has nothing that another browser has sent", async () => {
   await using app = await testApp(testConfig({ rateLimit: { address: limit(1) } }));
   await new Client(app).signIn(GUESS);
