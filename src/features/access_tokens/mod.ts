@@ -61,13 +61,13 @@ async function updateRow({ account, user }: SignInParams, adapter: TokenAdapter)
 
 /**
  * The claims of a sign-in with the tokens of its account. If the same user signs in, those of other providers stay, and
- * so does its refresh token: some providers issue one only with the first sign-in.
+ * so does its refresh token: some providers issue one only with the first sign-in. Passwords and passkeys bring none.
  */
 function keepTokens(claims: JWT, { params: { account }, held }: SessionSignIn): JWT {
-  if (!account?.access_token) return claims;
+  // The application may leave `sub` out, or empty: then it is not known whose session it was.
+  const kept: JWT = held?.sub && held.sub === claims.sub ? held : {};
+  if (!account?.access_token) return TOKENS_CLAIM in kept ? { ...claims, [TOKENS_CLAIM]: allOf(kept) } : claims;
   const { access_token, expires_at, provider, providerAccountId } = account;
-  // The application may leave `sub` out: then it is not known whose session it was.
-  const kept = held?.sub !== undefined && held.sub === claims.sub ? held : {};
   const earlier = tokensOf(kept, provider);
   const refresh_token = account.refresh_token ??
     (earlier?.account === providerAccountId ? earlier.refresh_token : undefined);

@@ -4,6 +4,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
 import { type AuthObject, createAuth, type FastifyAuthConfig, type JWT, memoryStore } from "fastify-authjs";
 import type { Provider } from "fastify-authjs/providers";
+import Credentials from "fastify-authjs/providers/credentials";
 import { captureLog, SECRET } from "../../support/app.ts";
 import { Client, setCookies } from "../../support/client.ts";
 import { memoryAdapter } from "../../support/memory_adapter.ts";
@@ -514,21 +515,48 @@ Deno.test("a sign-in that began with the cookie before keeps the refresh token t
   assertEquals([access_token, refresh_token], ["access-3", "refresh-2"]);
 });
 
-Deno.test("a user gets no access token of the one before in the same browser, also without sub", async () => {
+for (const sub of [undefined, null, ""]) {
+  Deno.test(`a user gets no access token of the one before in the same browser, also with the sub ${JSON.stringify(sub)}`, async () => {
+    const acme = new Acme();
+    const other = { ...new Acme().provider, id: "other" } as Provider;
+    await using opened = await tokenApp({
+      acme,
+      config: {
+        providers: [acme.provider, other],
+        callbacks: {
+          jwt: ({ token, account }) =>
+            account ? { name: token.name!, ...(sub !== undefined && { sub: sub as string }) } : token,
+        },
+      },
+    });
+    const { client } = opened;
+    await signIn(client);
+    assertEquals(await access(client), { token: "access-1" });
+    await signIn(client, "other");
+    assertEquals((await client.get("/me")).json().session.user.name, "ada");
+    assertEquals(await access(client), { token: null });
+  });
+}
+
+Deno.test("a user who signs in once more with a password keeps the access tokens, and another gets none", async () => {
+  const adapter = memoryAdapter();
   const acme = new Acme();
-  const other = { ...new Acme().provider, id: "other" } as Provider;
-  await using opened = await tokenApp({
+  let id = "";
+  const password = Credentials({ credentials: {}, authorize: () => ({ id }) });
+  await using opened = await signedInApp({
     acme,
     config: {
-      providers: [acme.provider, other],
-      callbacks: { jwt: ({ token, account }) => account ? { name: token.name! } : token },
+      adapter,
+      session: { strategy: "jwt" },
+      providers: [acme.provider, password],
+      events: { createUser: ({ user }) => void (id = user.id!) },
     },
   });
   const { client } = opened;
-  await signIn(client);
+  await client.signIn({});
   assertEquals(await access(client), { token: "access-1" });
-  await signIn(client, "other");
-  assertEquals((await client.get("/me")).json().session.user.name, "ada");
+  id = "eve";
+  await client.signIn({});
   assertEquals(await access(client), { token: null });
 });
 
