@@ -87,14 +87,14 @@ async function createToken(
   return { token: sealed, cookies };
 }
 
-async function createRow(params: SignInParams, request: SignInRequest): Promise<NewSession> {
+async function createRow(params: SignInParams, request: SignInRequest): Promise<NewSession | undefined> {
   const { settings, held, parts } = request;
   const adapter = request.adapter!;
   const { rememberMe = !isEphemeral(held.token) } = request;
   const tag = rememberMe ? "" : EPHEMERAL_TAG;
   const signIn = { ...request, params, held: undefined, heldToken: held.token, adapter };
-  const { sessionToken: token, expires } = request.goesOn
-    ? (await adapter.getSessionAndUser!(held.token))!.session
+  const row = request.goesOn
+    ? (await adapter.getSessionAndUser!(held.token))?.session
     : await adapter.createSession!({
       sessionToken: settings.generateSessionToken(
         tag + settings.hooks.map(({ rowTag }) => rowTag?.(signIn) ?? "").join(""),
@@ -102,6 +102,8 @@ async function createRow(params: SignInParams, request: SignInRequest): Promise<
       userId: await userIdOf(params, adapter),
       expires: new Date(Date.now() + lifetimesFor(tag, settings).maxAge * 1000),
     });
+  if (request.goesOn && row === undefined) return undefined;
+  const { sessionToken: token, expires } = row!;
   const cookies = sessionCookies(token, parts, settings.cookie, cookieEnd(token, settings, new Date(expires)));
   for (const { onRow } of settings.hooks) cookies.push(...await onRow?.({ ...signIn, token }) ?? []);
   return { token, cookies };

@@ -521,6 +521,28 @@ memoryTest("a cookie that comes late leads to the session with the account", asy
   },
 });
 
+let onLinked = async () => {};
+
+accountsTest("a user who signs out while an account is linked is signed out", async (scene) => {
+  const { app, issuer } = scene;
+  const ada = await issuer.signIn(app, { provider: "home", user: { ...ADA, sub: "h-1" } });
+  const { cookie } = ada;
+  const callback = await visit(scene, ada, AT_WORK);
+  onLinked = async () => {
+    const headers = { cookie: ada.cookie };
+    const flow = await app.inject({ url: "/auth/csrf", headers });
+    const cookies = flow.cookies.map(({ name, value }) => `${name}=${value}`);
+    const payload = { csrfToken: flow.json().csrfToken };
+    headers.cookie = [...cookies, headers.cookie].join("; ");
+    assertEquals((await app.inject({ method: "POST", url: "/auth/signout", headers, payload })).statusCode, 302);
+  };
+  const answer = await ada(callback);
+  assertStringIncludes(String(answer.headers.location), "/accounts?linked=1");
+  assertEquals(String(answer.headers.location).includes("error"), false);
+  assertEquals([ada.cookie.includes("session-token"), await name(ada)], [false, undefined]);
+  assertEquals((await app.inject({ url: "/auth/session", headers: { cookie } })).json(), null);
+}, { events: { linkAccount: ({ account }) => account.provider === "work" ? onLinked() : undefined } });
+
 memoryTest("a session whose user was deleted does not go on as that of who signs in then", async (scene) => {
   const { app, issuer } = scene;
   const ada = await issuer.signIn(app, { provider: "home", user: { ...ADA, sub: "h-1" } });
