@@ -93,15 +93,13 @@ async function createRow(params: SignInParams, request: SignInRequest): Promise<
   const { rememberMe = !isEphemeral(held.token) } = request;
   const tag = rememberMe ? "" : EPHEMERAL_TAG;
   const signIn = { ...request, params, held: undefined, heldToken: held.token, adapter };
-  const row = request.goesOn
-    ? (await adapter.getSessionAndUser!(held.token))?.session
-    : await adapter.createSession!({
-      sessionToken: settings.generateSessionToken(
-        tag + settings.hooks.map(({ rowTag }) => rowTag?.(signIn) ?? "").join(""),
-      ),
-      userId: await userIdOf(params, adapter),
-      expires: new Date(Date.now() + lifetimesFor(tag, settings).maxAge * 1000),
-    });
+  const row = request.goesOn ? (await adapter.getSessionAndUser!(held.token))?.session : await adapter.createSession!({
+    sessionToken: settings.generateSessionToken(
+      tag + settings.hooks.map(({ rowTag }) => rowTag?.(signIn) ?? "").join(""),
+    ),
+    userId: await userIdOf(params, adapter),
+    expires: new Date(Date.now() + lifetimesFor(tag, settings).maxAge * 1000),
+  });
   if (request.goesOn && row === undefined) return undefined;
   const { sessionToken: token, expires } = row!;
   const cookies = sessionCookies(token, parts, settings.cookie, cookieEnd(token, settings, new Date(expires)));
