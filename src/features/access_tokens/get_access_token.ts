@@ -101,8 +101,8 @@ type Exchange = (refreshToken: string) => Promise<ProviderTokens>;
 
 interface Memory {
   readonly underWay: Map<string, Promise<void>>;
-  /** Refreshed tokens that could not be written: those in the row of the account are spent. */
-  readonly unwritten: Map<string, ProviderTokens>;
+  /** Refreshed tokens that could not be written, by accounts, for as long as the row has the spent refresh token. */
+  readonly unwritten: Map<string, { readonly spent: string | undefined; readonly tokens: ProviderTokens }>;
 }
 
 /** What this process remembers, also for the next configuration of a tenant. */
@@ -214,8 +214,8 @@ function tokensInRows(auth: ActionAuth, request: SessionRequest, id: string, exc
   async function renew(row: TokenRow): Promise<void> {
     if (await hasChanged(row)) return void unwritten.delete(keyOf(row));
     const left = unwritten.get(keyOf(row));
-    if (left !== undefined) return await write(row, left);
     const refresh_token = row.tokens.refresh_token!;
+    if (left?.spent === refresh_token) return await write(row, left.tokens);
     let refreshed: ProviderTokens;
     try {
       refreshed = await exchange(refresh_token);
@@ -231,7 +231,7 @@ function tokensInRows(auth: ActionAuth, request: SessionRequest, id: string, exc
   async function write(row: TokenRow, tokens: ProviderTokens): Promise<void> {
     const { provider, providerAccountId } = row;
     const { access_token, refresh_token = null, expires_at = null } = tokens;
-    unwritten.set(keyOf(row), tokens);
+    unwritten.set(keyOf(row), { spent: row.tokens.refresh_token, tokens });
     try {
       const account = { provider, providerAccountId, access_token, refresh_token, expires_at };
       await fromAdapter((core.adapter as AccountUpdateAdapter).updateAccount(account));

@@ -299,6 +299,24 @@ Deno.test("refreshed tokens that cannot be written are kept and written again, a
   assert(!/refresh-2|access-2/.test(JSON.stringify(lines)));
 });
 
+Deno.test("refreshed tokens that could not be written give way to those of a later sign-in", async () => {
+  const database = inMemory();
+  let fails = false;
+  const update = (account: AccountTokens) =>
+    fails ? Promise.reject(new Error("no connection")) : database.update(account);
+  await using opened = await signedInApp({ config: configOf({ ...database, update }), lifetime: 5 });
+  const { acme, client } = opened;
+  fails = true;
+  assertEquals((await later(6, () => client.get("/access"))).statusCode, 503);
+  fails = false;
+  acme.lifetime = 40;
+  await signIn(client);
+  acme.lifetime = 3600;
+  assertEquals(await access(client), { token: "access-3" });
+  assertEquals(await later(20, () => access(client)), { token: "access-4" });
+  assertEquals(database.tables.accounts[0]!.refresh_token, "refresh-4");
+});
+
 Deno.test("a sign-in whose tokens cannot be written fails, and leaves no session", async () => {
   const database = inMemory();
   const { sessions } = database.tables;
