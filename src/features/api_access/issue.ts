@@ -51,8 +51,8 @@ export async function issueToken(
   if (instance.config.facts.config.apiAccess === undefined) throw refused("set `apiAccess: {}` in the configuration.");
   const { session, claims, failure } = await readSession(request, config);
   if (failure !== undefined) throw failure;
-  const sub = session?.user?.id ?? claims?.sub;
-  if (session === null || sub === undefined) {
+  const sub = String(session?.user?.id ?? claims?.sub ?? "");
+  if (session === null || sub === "") {
     throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to get a token.");
   }
   const [key] = await signingKeys(instance, true);
@@ -67,7 +67,7 @@ export async function issueToken(
   const scope = scopes.length > 0 && { scope: scopes.join(" ") };
   return await new SignJWT({ ...scope, client_id: issuer })
     .setProtectedHeader({ alg: key.jwk.alg, kid: key.jwk.kid, typ: "at+jwt" })
-    .setIssuer(issuer).setSubject(String(sub)).setAudience(audience).setJti(randomUUID())
+    .setIssuer(issuer).setSubject(sub).setAudience(audience).setJti(randomUUID())
     .setIssuedAt().setExpirationTime(`${ttl}s`)
     .sign(await importJWK(key.jwk, key.jwk.alg));
 }

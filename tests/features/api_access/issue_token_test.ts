@@ -142,3 +142,12 @@ Deno.test("what cannot be issued is said", async () => {
   const auth = createAuth(testConfig());
   await assertRejects(() => auth.getClaims({ headers: {}, raw: {} } as never), Error, "getClaims()");
 });
+
+Deno.test("no token is issued for a user without an id", async () => {
+  for (const sub of [undefined, null, ""] as string[]) {
+    const jwt = () => ({ name: "ada", sub });
+    const { app, client } = await startApp({ store: memoryStore(), callbacks: { jwt } });
+    await using _app = app;
+    assertEquals((await client.get("/token")).statusCode, 401, JSON.stringify(sub));
+  }
+});
