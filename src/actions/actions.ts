@@ -2,7 +2,7 @@
  * Signing in and out and updating the session from routes of the application: what the auth routes do, without a
  * request to them.
  */
-import type { Handler } from "../core/context.ts";
+import { type Handler, withoutCookies } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { lackingFeature } from "../features/load.ts";
 import { FEATURES, type FeatureSignOutOptions } from "../features/mod.ts";
@@ -92,6 +92,9 @@ export async function signIn(
   // What is no object is refused later.
   const fields = typeof given === "object" && rememberMe !== undefined ? { ...given, rememberMe } : given;
   const posted = type === "credentials" || type === "webauthn";
+  // What a guard asks for proves who the user is: an account that nobody has yet is not linked to whose session it is.
+  const begin: Handler = (context) =>
+    handleSignIn(auth.isLinked ? withoutCookies(context, context.held.names) : context);
   const outcome = await perform(auth, request, reply, {
     what: "Signing in",
     action: posted ? "callback" : "signin",
@@ -99,7 +102,7 @@ export async function signIn(
     query: authorizationParams,
     fields,
     callbackUrl,
-    handle: posted ? handleCallback as Handler : handleSignIn,
+    handle: posted ? handleCallback as Handler : begin,
     isSent: options.redirect !== false,
   });
   if (options.redirect === false) return { url: urlOf(outcome), signedIn: Boolean(outcome.answer.session) };

@@ -415,3 +415,37 @@ for (const strategy of ["jwt", "database"] as const) {
     assertEquals((await client.get("/key")).statusCode, 401);
   });
 }
+
+for (const strategy of ["jwt", "database"] as const) {
+  Deno.test(`a step-up with somebody else's account does not open the page to the user of the session (${strategy})`, async () => {
+    await using issuer = await startIssuer();
+    const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
+    const auth = createAuth(testConfig({
+      adapter: memoryAdapter(tables),
+      providers: [issuer.provider({ id: "work", name: "Work" })],
+      session: { strategy },
+      stepUp: true,
+    }));
+    await using app = Fastify() as FastifyInstance;
+    await app.register(auth.plugin, { prefix: "/auth" });
+    app.get("/key", { onRequest: auth.requireSession({ acr: "gold" }) }, () => "in");
+    const client = new Client(app);
+    const finish = async (address: unknown, sub: string) => {
+      issuer.user = { sub, name: sub, email: `${sub}@example.com` };
+      const sent = await fetch(String(address), { redirect: "manual" });
+      await sent.body?.cancel();
+      await client.get(pathOf(sent.headers.get("location")!));
+    };
+    const started = await client.post("/auth/signin/work", { csrfToken: await client.csrfToken() });
+    await finish(started.headers.location, "ada");
+    // Whoever has her session signs in with an account that is not hers, until the page opens.
+    for (let round = 0; round < 2; round++) {
+      const asked = await client.get("/key", { headers: { accept: "text/html" } });
+      if (asked.statusCode === 200) break;
+      await finish(asked.headers.location, "mallory");
+    }
+    assertEquals((await client.get("/key")).statusCode, 200);
+    assertEquals((await client.get("/auth/session")).json().user.email, "mallory@example.com");
+    assertEquals(new Set(tables.accounts.map(({ userId }) => userId)).size, 2);
+  });
+}
