@@ -31,19 +31,9 @@ const INTERNAL = "fastify-authjs.", SESSION = `${INTERNAL}session`;
 
 /** Calls core with a request. Never rejects: if core fails, the answer has an `error`. */
 export async function callCore(context: ProviderContext, call: CoreCall = {}): Promise<Answer> {
-  const watched = context.config.core.adapter && watchAdapter(context);
-  try {
-    const answer = await answerOfCore(context, call, watched?.adapter);
-    return await watched?.finish(answer) ?? answer;
-  } finally {
-    // Also if the application's logger throws.
-    await watched?.turns?.end();
-  }
-}
-
-async function answerOfCore(context: ProviderContext, call: CoreCall, watched: Adapter | undefined): Promise<Answer> {
   const { config: { core, hashSecrets, coreProviders }, provider, settings, logger } = context;
-  const adapter = watched && (call.wrapAdapter?.(watched) ?? watched);
+  const watched = core.adapter && watchAdapter(context);
+  const adapter = watched && (call.wrapAdapter?.(watched.adapter) ?? watched.adapter);
   const signIn = signInOf(context, adapter, call.signedIn);
   // Core logs an error before it answers or throws, some twice.
   const errors = new Set<Error>();
@@ -86,32 +76,37 @@ async function answerOfCore(context: ProviderContext, call: CoreCall, watched: A
     ...(core.redirectProxyUrl !== undefined && { redirectProxyUrl: core.redirectProxyUrl }),
     ...(core.theme !== undefined && { theme: core.theme }),
   };
-  let answer: Answer;
   try {
-    const request = requestFor(context, call);
-    const result = await Auth(request, config) as RawAnswer | Response | undefined;
-    // A Response if it refuses a request at once; nothing if a passkey is registered without an address.
-    if (result === undefined || result instanceof Response) {
-      throw [...errors].at(-1) ?? new Error("Auth.js gave no answer");
+    let answer: Answer;
+    try {
+      const request = requestFor(context, call);
+      const result = await Auth(request, config) as RawAnswer | Response | undefined;
+      // A Response if it refuses a request at once; nothing if a passkey is registered without an address.
+      if (result === undefined || result instanceof Response) {
+        throw [...errors].at(-1) ?? new Error("Auth.js gave no answer");
+      }
+      // If the profile cannot be read, core means to redirect to the sign-in page, as if nothing had failed.
+      if (result.redirect === `${request.url}/signin`) {
+        throw [...errors].at(-1) ?? new OAuthProfileParseError(`"${provider.id}" gave no data of the user`);
+      }
+      const { status = 200, body, cookies = [], redirect } = result;
+      answer = signIn.complete({
+        ...(redirect ? redirectAnswer(redirect) : jsonAnswer(body, status)),
+        cookies: cookies.filter(({ name }) => !name.startsWith(INTERNAL)),
+        ...((body as { action?: unknown } | null)?.action === "register" && {
+          registers: await userToRegister(cookies, context),
+        }),
+      });
+    } catch (error) {
+      errors.delete(error as Error);
+      answer = signIn.fail(error as Error);
     }
-    // If the profile cannot be read, core means to redirect to the sign-in page, as if nothing had failed.
-    if (result.redirect === `${request.url}/signin`) {
-      throw [...errors].at(-1) ?? new OAuthProfileParseError(`"${provider.id}" gave no data of the user`);
-    }
-    const { status = 200, body, cookies = [], redirect } = result;
-    answer = signIn.complete({
-      ...(redirect ? redirectAnswer(redirect) : jsonAnswer(body, status)),
-      cookies: cookies.filter(({ name }) => !name.startsWith(INTERNAL)),
-      ...((body as { action?: unknown } | null)?.action === "register" && {
-        registers: await userToRegister(cookies, context),
-      }),
-    });
-  } catch (error) {
-    errors.delete(error as Error);
-    answer = signIn.fail(error as Error);
+    for (const error of errors) logger.error(error);
+    return await watched?.finish(answer) ?? answer;
+  } finally {
+    // Also if the application's logger throws.
+    await watched?.turns?.end();
   }
-  for (const error of errors) logger.error(error);
-  return answer;
 }
 
 interface RawAnswer {
