@@ -30,6 +30,6 @@ export async function build(): Promise<FastifyInstance> {
 }
 
 if (import.meta.main) {
-  await (await build()).listen({ port });
+  console.log(await (await build()).listen({ port }));
   for (const { origin } of tenants.values()) console.log(`${origin}/auth/signin`);
 }

@@ -69,6 +69,9 @@ export function browserOver(send: Send, headers: Record<string, string> = {}): C
   return new Client({ inject: send } as unknown as FastifyInstance, headers);
 }
 
+/** How long a program may take until it listens, in milliseconds: with its packages it loads for a minute at worst. */
+const START_MS = 240_000;
+
 /** A program that listens, and says where. */
 export interface Program extends AsyncDisposable {
   readonly origin: string;
@@ -112,6 +115,9 @@ function addressOf(child: ChildProcess, output: () => string): Promise<string> {
     child.stderr!.on("data", read);
     child.on("error", reject);
     child.on("exit", (code) => reject(new Error(`It ended with ${code} before it listened:\n${output()}`)));
+    const late = () =>
+      reject(new Error(`It has not said where it listens in ${START_MS / 1000} seconds:\n${output()}`));
+    setTimeout(late, START_MS).unref();
   });
 }
 
