@@ -74,7 +74,8 @@ export function registerSessions(instance: FastifyInstance, auth: AuthInstance):
   let isShared = false;
   for (const each of inUse) {
     const other = each.deref();
-    if (other === undefined) inUse.delete(each); // Its application was not closed.
+    // deno-coverage-ignore Its application was not closed, and was collected as garbage
+    if (other === undefined) inUse.delete(each);
     else if (other !== auth && shareSessions(other, auth)) isShared = true;
   }
   if (isShared) {

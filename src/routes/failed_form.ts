@@ -98,8 +98,8 @@ function formOf({ config, provider, body = {} }: RequestContext): FailedForm {
 
 /**
  * The answer of a callback. If it came too late, or once more, and its user is signed in, it leads on to where the
- * sign-in was to lead; otherwise the error page begins the sign-in again. Whatever failed, the next sign-in leads there,
- * too. What reads JSON gets the error.
+ * sign-in was to lead; otherwise the error page begins the sign-in again. The next sign-in leads there, too, whatever
+ * failed. What reads JSON gets the error.
  * @param address What a link was mailed to.
  */
 export async function leadOn(answer: Answer, context: ProviderContext, address?: string): Promise<Answer> {

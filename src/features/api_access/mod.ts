@@ -107,6 +107,7 @@ function addMetadata(scope: FastifyInstance, auth: AuthInUse, { issuers = [], sc
   try {
     root.get(RESOURCE, resource);
   } catch (error) {
+    // deno-coverage-ignore Nothing else can be wrong with this route
     if ((error as FastifyError).code !== "FST_ERR_INSTANCE_ALREADY_LISTENING") throw error;
     return auth.once("api metadata", () => scope.log.info(STARTED));
   }
