@@ -4,8 +4,8 @@
  *
  * - `--dist=<directory>` tests the tarball of an earlier build instead; any other option is the build's.
  * - `--own-tests=20,26` runs the project's own tests on these releases of Node. The default is 24.
- * - `--short` leaves the other runtimes, package managers, bundlers and compilers, new projects and the upgrade to
- *   `deno task weekly`.
+ * - `--short` leaves the other runtimes, package managers, bundlers and compilers, new projects, the upgrade and the
+ *   tests with a browser to `deno task weekly`.
  */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -75,7 +75,7 @@ async function main(): Promise<void> {
       await checkLayouts(runtimes, project, work, tarball);
       await checkTools(tools.command, project, await makeProject(join(work, "tools")), tarball);
     }
-    await checkOwnTests(runtimes, project, ownTests.split(","));
+    await checkOwnTests(runtimes, project, ownTests.split(","), short);
   } finally {
     await rm(work, { recursive: true, force: true });
   }
@@ -176,8 +176,8 @@ async function checkLayouts(
 }
 
 /** Runs the project's own tests on some releases of Node. */
-async function checkOwnTests(runtimes: Runtime[], project: string, releases: string[]): Promise<void> {
-  const tests = await prepareOwnTests(project);
+async function checkOwnTests(runtimes: Runtime[], project: string, releases: string[], short: boolean): Promise<void> {
+  const tests = await prepareOwnTests(project, short);
   for (const release of releases) {
     const runtime = runtimes.find(({ name }) => name.startsWith(`Node ${release}.`));
     if (!runtime) throw new Error(`--own-tests names Node ${release}, which cannot be had here`);
