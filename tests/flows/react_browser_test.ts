@@ -13,6 +13,7 @@ import { build } from "../../examples/react/server.ts";
 import { testConfig } from "../support/app.ts";
 import { browserTest } from "../support/browser.ts";
 import { compileClient } from "../support/client_page.ts";
+import { deferred } from "../support/deferred.ts";
 import { denoFlags } from "../support/deno_flags.ts";
 
 /** The application with the page; `reads` are the requests for the session, and `hold` may delay their replies. */
@@ -78,7 +79,7 @@ browserTest("example: useSession() of React follows a sign-in, a sign-out and th
   await heading("bob");
 
   // An answer that was under way during the sign-out is older than the next one.
-  const [read, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [read, held] = [deferred(), deferred()];
   hold = () => {
     hold = () => Promise.resolve();
     read.resolve();

@@ -32,7 +32,7 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
  * The most modules of this project at the start: one that is for few applications has to be loaded later. In the npm
  * package they are joined.
  */
-const MOST_MODULES = process.versions.deno ? 172 : 7;
+const MOST_MODULES = process.versions.deno ? 172 : 8;
 
 /** What a process loaded. */
 interface Loaded {

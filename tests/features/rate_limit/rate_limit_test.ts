@@ -26,6 +26,7 @@ import { attemptsOf } from "../../support/attempts.ts";
 import { type Answer, Client, formIn } from "../../support/client.ts";
 import { withClock } from "../../support/clock.ts";
 import { serverUrl } from "../../support/databases.ts";
+import { deferred } from "../../support/deferred.ts";
 import { withEnvironment } from "../../support/environment.ts";
 import { memoryAdapter } from "../../support/memory_adapter.ts";
 import { Acme, finishSignIn } from "../../support/token_provider.ts";
@@ -332,7 +333,7 @@ Deno.test("a client that breaks off the form of a request that is too many is no
   const { port } = app.server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}/auth/callback/credentials`;
   await (await fetch(url, { method: "POST", body: new URLSearchParams(ADA) })).body?.cancel();
-  const arrived = Promise.withResolvers<void>();
+  const arrived = deferred();
   app.server.once("request", () => arrived.resolve());
   const headers = { accept: "text/html", "content-type": "application/x-www-form-urlencoded", "content-length": "99" };
   const request = httpRequest(url, { method: "POST", headers });

@@ -22,6 +22,7 @@ import type { AddressInfo } from "node:net";
 import { captureLog, type LogLine, passwordProvider, SECRET, testConfig } from "../../support/app.ts";
 import { Client, setCookies } from "../../support/client.ts";
 import { withClock } from "../../support/clock.ts";
+import { deferred } from "../../support/deferred.ts";
 import { overHttp } from "../../support/http_transport.ts";
 import { memoryAdapter } from "../../support/memory_adapter.ts";
 
@@ -373,7 +374,7 @@ Deno.test("what a new object changes counts at once: sessions kept in memory hav
 });
 
 Deno.test("what a new object changes counts at once: how long a sign-in waits for another one", async () => {
-  const { promise: never, resolve: end } = Promise.withResolvers<null>();
+  const { promise: never, resolve: end } = deferred<null>();
   const adapter = { ...memoryAdapter(), useVerificationToken: () => never };
   const mail = { id: "mail", type: "email", name: "Mail", maxAge: 60, sendVerificationRequest: () => {}, options: {} };
   const configWith = (adapterTimeout: number) =>

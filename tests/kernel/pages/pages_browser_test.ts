@@ -9,6 +9,7 @@ import type { Page } from "playwright-core";
 import type { Provider } from "fastify-authjs/providers";
 import { passwordProvider } from "../../support/app.ts";
 import { browserTest } from "../../support/browser.ts";
+import { deferred } from "../../support/deferred.ts";
 import { overlapsOf } from "../../support/overlaps.ts";
 import {
   BUTTONS,
@@ -278,13 +279,6 @@ browserTest("in a browser another click on the passkey button begins anew", asyn
     assertEquals(await overlapsOf(page), []);
   }
 }, { bypassCSP: true }); // for `waitForFunction()`
-
-/** Node 20 has no `Promise.withResolvers()`. */
-function deferred(): { promise: Promise<void>; resolve: () => void } {
-  let resolve = () => {};
-  const promise = new Promise<void>((settle) => resolve = settle);
-  return { promise, resolve };
-}
 
 browserTest("without JavaScript a password signs in, and passkeys are said to need it", async (page) => {
   await using app = await listeningApp(pagesConfig());

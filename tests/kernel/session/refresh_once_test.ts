@@ -16,6 +16,7 @@ import { Redis } from "ioredis";
 import { SECRET, testApp, testConfig } from "../../support/app.ts";
 import { Client } from "../../support/client.ts";
 import { serverUrl } from "../../support/databases.ts";
+import { deferred } from "../../support/deferred.ts";
 import { denoFlags } from "../../support/deno_flags.ts";
 import { locationOf, oauthApp, pathOf, startSignIn } from "../../support/oauth_client.ts";
 import { type OpenIdProvider, ProviderBrowser, startOpenIdProvider } from "../../support/openid_provider.ts";
@@ -390,7 +391,7 @@ Deno.test("a late request refreshes nothing again, however long the application'
       },
     },
     callbacks: {
-      async jwt({ token, account }) {
+      jwt({ token, account }) {
         if (account) return { ...token, refresh: 0 };
         if (token.refresh !== refreshes) misused++;
         return { ...token, refresh: ++refreshes };
@@ -403,7 +404,7 @@ Deno.test("a late request refreshes nothing again, however long the application'
   const read = (cookie: string) => app.inject({ url: "/me", headers: { cookie } });
   const old = client.cookie!;
   await client.get("/me");
-  const [begun, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [begun, opened] = [deferred(), deferred()];
   slow = { token: client.cookies.get(NAME)!, begun: begun.resolve, opened: opened.promise };
   const late = read(old);
   await begun.promise;
