@@ -8,8 +8,11 @@
 import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
-/** How many must have run, in percent. Raise them if more do. */
-const LIMITS = { lines: 99, branches: 95, functions: 98 };
+/**
+ * How many must have run, in percent. Of lines all do, but for a few that depend on the moment: on a slow machine one of
+ * two requests may come too late for them. Raise the others if more run.
+ */
+const LIMITS = { lines: 99.9, branches: 97, functions: 99 };
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
@@ -61,9 +64,9 @@ for (const name of await readdir(`${root}src`, { recursive: true })) {
     if (/deno-coverage-ignore(?:-start|-file)?\s*$/.test(line)) problems.push(`${file}:${index + 1}: no reason`);
   }
 }
-for (const place of figures.lines < LIMITS.lines ? missed : []) {
+for (const place of missed) {
   const [file = "", line = ""] = place.split(":");
-  problems.push(`${place}: not run: ${sources.get(file)?.split("\n")[Number(line) - 1]?.trim().slice(0, 100)}`);
+  console.log(`${place}: not run: ${sources.get(file)?.split("\n")[Number(line) - 1]?.trim().slice(0, 100)}`);
 }
 
 for (const [name, limit] of Object.entries(LIMITS)) {

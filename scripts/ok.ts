@@ -118,10 +118,11 @@ async function runChecks(): Promise<void> {
   for (const step of isSince(TOOLS_SINCE) ? [...TOOLS, ...CHECKS] : CHECKS) await runCheck(step);
 }
 
-async function runCheck({ name, args }: Step): Promise<void> {
+async function runCheck(step: Step): Promise<void> {
+  const { name, args } = step;
   const { success, output } = await run(args, false);
   success ? total.passed++ : total.failed++;
-  if (!success) console.log(output);
+  if (!success || step === COVERAGE) console.log(output);
   console.log(`${success ? "ok    " : "FAILED"} ${name}`);
   summary.push(`${success ? "ok    " : "FAILED"} ${name}`);
 }
