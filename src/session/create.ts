@@ -50,6 +50,7 @@ export async function createSession(params: SignInParams, request: SignInRequest
     const session = await hasEnded(name, request) ? undefined : await createToken(claims, newest, params, request);
     return { session, sealed: session?.token };
   }, request);
+  // deno-coverage-ignore Another process has to hold the lock for as long as a link waits for it
   if (done === undefined) throw refreshedElsewhere();
   return done.session;
 }

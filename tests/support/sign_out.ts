@@ -79,7 +79,7 @@ export async function withSignOut(
   const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
   const providers = [
     { ...settings, issuer: op.issuer, ...provider },
-    ...(adapter ? [] : [passwordProvider()]),
+    passwordProvider(),
   ] as unknown as FastifyAuthConfig["providers"];
   const auth = createAuth(testConfig({
     providers,

@@ -301,6 +301,7 @@ Deno.test("a session in a database knows its provider, and takes the ID token fr
     setup.tables.users.set("id-bob", { id: "id-bob", name: "bob", email: "bob@example.com", emailVerified: null });
     const password = new Client(setup.app);
     await password.signIn({ username: "bob", password: "open" });
+    assert(await isSignedIn(password));
     assertEquals(locationOf(await signOutByPage(password)), "http://localhost/bye", "after a password, too");
     // A row of an earlier build does not name its provider.
     const [row] = setup.tables.sessions.values();
