@@ -17,6 +17,9 @@ const denoLock = fileURLToPath(new URL("../../scripts/packages/deno.lock", impor
 /** How long one test file may take: the slowest takes some two minutes beside another. */
 const FILE_MILLISECONDS = 15 * 60_000;
 
+/** What takes longest: a browser, and thousands of requests whose cost is compared. */
+const WEEKLY = /_browser_test\.ts$|\brequest_cost_test\.ts$/;
+
 /** The test files that were made ready in a project. */
 export interface OwnTests {
   directory: string;
@@ -30,14 +33,14 @@ const MODULES = "modules";
  * Copies the tests that are not tied to Deno into a consumer project, as JavaScript, and installs what they import. They
  * run against the installed package. Those that import internal modules, which it has joined, have a directory of their
  * own with a build of the same sources that has them: one process must not have both, since each has its own state.
- * @param short Leaves the tests with a browser to `deno task weekly`: they run on Deno, and take longest.
+ * @param short Leaves to `deno task weekly` what takes longest, and runs on Deno with each commit.
  */
 export async function prepareOwnTests(project: string, short: boolean): Promise<OwnTests> {
   const all = await readTestFiles(tests);
   for (const { name, tie } of all) if (tie) console.log(`     on Deno only: ${name}, for its ${tie}`);
-  const withBrowser = short ? all.filter(({ name, tie }) => !tie && name.endsWith("_browser_test.ts")) : [];
-  if (short) console.log(`     not run, but weekly: the ${withBrowser.length} files of tests with a browser`);
-  const portable = all.filter((each) => !each.tie && !withBrowser.includes(each));
+  const weekly = short ? all.filter(({ name, tie }) => !tie && WEEKLY.test(name)) : [];
+  for (const { name } of weekly) console.log(`     weekly: ${name}`);
+  const portable = all.filter((each) => !each.tie && !weekly.includes(each));
   const directory = join(project, "own");
   await compile(join(directory, "tests"), join(project, "node_modules/fastify-authjs/esm"));
   const modules = join(directory, MODULES, "node_modules/fastify-authjs");

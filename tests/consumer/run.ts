@@ -5,7 +5,7 @@
  * - `--dist=<directory>` tests the tarball of an earlier build instead; any other option is the build's.
  * - `--own-tests=20,26` runs the project's own tests on these releases of Node. The default is 24.
  * - `--short` leaves the other runtimes, package managers, bundlers and compilers, new projects, the upgrade and the
- *   tests with a browser to `deno task weekly`.
+ *   slowest tests to `deno task weekly`.
  */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
