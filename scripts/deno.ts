@@ -194,8 +194,8 @@ async function test(args: string[]): Promise<number> {
 
 /**
  * Runs half of the test files in one process and half in another, at the same time: most tests wait for servers. Of four
- * that follow one another by size, the first and the last are in one half, so that both take as long. Not `deno test --parallel`, which has one process, and so one environment, for
- * all of them.
+ * that follow one another by size, the first and the last are in one half, so that both take as long. Not
+ * `deno test --parallel`, which has one process, and so one environment, for all of them.
  */
 async function testInHalves(flags: string[]): Promise<number> {
   const sized = (await testFiles()).map((file) => ({ file, size: Deno.statSync(new URL(file, root)).size }));
