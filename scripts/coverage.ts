@@ -1,7 +1,7 @@
 /**
  * Checks what the tests ran of `src/`: `deno run -A scripts/coverage.ts DIRECTORY`, with what `deno task test
- * --coverage=DIRECTORY` wrote. Each line has run, or a comment beside it (`// deno-coverage-ignore`) says why not. Names
- * the lines that have neither.
+ * --coverage=DIRECTORY` wrote. Each line is to have run, unless a comment beside it (`// deno-coverage-ignore`) says why
+ * not. Names the lines that have neither, and fails if they are more than one in a thousand.
  *
  * @module
  */

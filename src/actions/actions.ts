@@ -92,7 +92,7 @@ export async function signIn(
   // What is no object is refused later.
   const fields = typeof given === "object" && rememberMe !== undefined ? { ...given, rememberMe } : given;
   const posted = type === "credentials" || type === "webauthn";
-  // What a guard asks for proves who the user is: an account that nobody has yet is not linked to whose session it is.
+  // A guard asks who the user is: an account that nobody has yet must not be linked to the user of the session.
   const begin: Handler = (context) =>
     handleSignIn(auth.isLinked ? withoutCookies(context, context.held.names) : context);
   const outcome = await perform(auth, request, reply, {

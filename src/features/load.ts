@@ -6,7 +6,7 @@ import type { FeatureOptions, FeatureSignOutOptions } from "./mod.ts";
 
 export type UsedFeatures = Awaited<ReturnType<typeof loadFeatures>>;
 
-/** Loads the features that a configuration uses. Throws the first mistake in their options. */
+/** Throws the first mistake in their options. */
 export async function loadFeatures(list: readonly ListedFeature[], setup: Setup) {
   const { config } = setup;
   const used = list.filter((each) => isUsed(each, setup));

@@ -12,9 +12,22 @@ import type { Page, PageView, SignInPage } from "./types.ts";
 const MOST_TEMPLATES = 100;
 
 /** The properties of a page that are different for each request, and only shown. */
-const VARIABLES =
-  "action asked csrfToken callbackUrl signInUrl email identifier menuQuery name returnUrl seconds url to when"
-    .split(" ");
+const VARIABLES = [
+  "action",
+  "asked",
+  "csrfToken",
+  "callbackUrl",
+  "signInUrl",
+  "email",
+  "identifier",
+  "menuQuery",
+  "name",
+  "returnUrl",
+  "seconds",
+  "url",
+  "to",
+  "when",
+] as const;
 
 type Values = Readonly<Record<string, string>>;
 
@@ -55,6 +68,6 @@ export class PageTemplates {
 
 /** What the page shows of the request; an empty address is none. */
 function variablesOf(page: Page): Values {
-  const shown = page as unknown as Partial<Values>;
+  const shown = page as Partial<Record<typeof VARIABLES[number], string>>;
   return Object.fromEntries(VARIABLES.filter((name) => shown[name]).map((name) => [name, shown[name]!]));
 }

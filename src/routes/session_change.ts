@@ -27,12 +27,11 @@ export async function endRemovedSession(answer: Answer, context: RequestContext)
   return mayBeSession ? await endSession(token, context) : undefined;
 }
 
-/** After a sign-in: ends the session that the browser had before, and begins the new one. */
+/** After a sign-in: ends the session that the browser had before, unless that goes on, and begins the new one. */
 export async function replaceSession(answer: Answer, context: RequestContext): Promise<void> {
   const { session: given, goesOn } = answer;
   if (!given || goesOn) return;
   const { settings, held: { token } } = context;
-  // For requests that are still running too, and with the token of another one that comes later.
   if (token !== "" && token !== given) await endReplaced(token, context);
   // The application's codec may give it the token, and so the name, of one that ended.
   if (settings.strategy === "database" || !settings.ownTokens) settings.live.begin(await sessionName(given, settings));

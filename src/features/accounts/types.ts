@@ -1,11 +1,17 @@
 /** What `linkAccount()`, `unlinkAccount()` and `listAccounts()` take and give. */
 import type { AllowGetOptions, SignInActionOptions } from "../../actions/actions.ts";
 import type { ActionRequest } from "../../actions/perform.ts";
-import type { ListedAccount } from "../../adapter/added_methods.ts";
 import type { GuardedReply, SessionRequest } from "../../types.ts";
 
 /** An account by which a user signs in. Its tokens stay on the server. */
-export interface LinkedAccount extends Pick<ListedAccount, "provider" | "providerAccountId" | "type"> {}
+export interface LinkedAccount {
+  /** Id of the provider, such as `"github"`. */
+  readonly provider: string;
+  /** Id of the user at the provider. */
+  readonly providerAccountId: string;
+  /** Kind of the provider: `"oauth"`, `"oidc"`, `"webauthn"`. */
+  readonly type: string;
+}
 
 /** Options of `linkAccount()`. */
 export type LinkAccountOptions = Omit<SignInActionOptions, "fields">;

@@ -159,7 +159,7 @@ function keepRecords({ config, core, store: shared, live, notices }: Setup): Hoo
       return claim === undefined ? {} : { [CLAIM]: claim };
     },
     async onBegin({ [CLAIM]: before, ...claims }, name) {
-      // A bearer token is ended with the sessions of the user who signed in, as the session is that it is made of.
+      // A bearer token ends with the sessions of the user who signed in, as the session does that it was made of.
       const user = (areFor(claims, "header") ? ownClaim({ [CLAIM]: before })?.user : undefined) ?? claims.sub;
       if (typeof user !== "string" || user === "") {
         if (!hasWarned) notices.warn(WITHOUT_USER, "FST_AUTHJS_WARN_SESSION_RECORD");

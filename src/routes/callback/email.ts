@@ -30,7 +30,7 @@ export function linkOf({ query, body, callbackUrl }: ProviderContext): URLSearch
   return link;
 }
 
-/** Lets core sign the user in, which reads the token from the query: to it, none is a mistake in the configuration. */
+/** Lets core sign the user in. Core reads the token from the query, and calls the configuration wrong without one. */
 function signIn(link: URLSearchParams, context: ProviderContext): Promise<Answer> {
   const token = link.get("token") || "none";
   link.set("token", token);

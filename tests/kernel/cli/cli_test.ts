@@ -375,13 +375,15 @@ Deno.test("doctor: finds keys that cannot be had", async () => {
 });
 
 Deno.test("doctor: finds a document of another issuer, and tables of mail links and passkeys", async () => {
-  await using idp = await serve((_request, response) => {
-    response.end(JSON.stringify({ issuer: "https://other.example", jwks_uri: "http://127.0.0.1:1/keys" }));
+  await using idp = await serve(({ url = "" }, response) => {
+    const keys = url.startsWith("/keyless") ? {} : { jwks_uri: "http://127.0.0.1:1/keys" };
+    response.end(JSON.stringify({ issuer: "https://other.example", ...keys }));
   });
   const { output } = await doctor(
     `${APP}
     import Passkey from "fastify-authjs/providers/passkey";
     const own = { id: "op", name: "OP", type: "oidc", clientId: "id", clientSecret: "s", issuer: "${idp.url}" };
+    const keyless = { ...own, id: "keyless", issuer: "${idp.url}/keyless" };
     const mail = { id: "mail", name: "Mail", type: "email", sendVerificationRequest() {} };
     const names = ["createUser", "getUser", "getUserByEmail", "getUserByAccount", "updateUser", "linkAccount",
       "createSession", "getSessionAndUser", "updateSession", "deleteSession", "createVerificationToken", "getAccount",
@@ -393,13 +395,15 @@ Deno.test("doctor: finds a document of another issuer, and tables of mail links 
     ]);
     const app = Fastify();
     const experimental = { enableWebAuthn: true };
-    await app.register(FastifyAuth({ providers: [own, mail, Passkey], adapter, experimental }), { prefix: "/auth" });
+    await app.register(FastifyAuth({ providers: [own, keyless, mail, Passkey], adapter, experimental }), { prefix: "/auth" });
     export default app;`,
     [],
     WITH_VARIABLES,
   );
   assertMatch(output, /warning +provider +The discovery document of "op", \S+, is that of the issuer https:\/\/other/);
   assertMatch(output, /error +provider +The keys of "op", http:\/\/127\.0\.0\.1:1\/keys, cannot be had/);
+  assertMatch(output, /warning +provider +The discovery document of "keyless"/);
+  assert(!output.includes('The keys of "keyless"'), output);
   assertMatch(output, /error +database +useVerificationToken\(\) of the adapter fails: .*no such table/);
   assertMatch(output, /error +database +getAuthenticator\(\) of the adapter fails: .*no such table/);
 });
