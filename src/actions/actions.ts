@@ -94,7 +94,7 @@ export async function signIn(
   const posted = type === "credentials" || type === "webauthn";
   // A guard asks who the user is: an account that nobody has yet must not be linked to the user of the session.
   const begin: Handler = (context) =>
-    handleSignIn(auth.isLinked ? withoutCookies(context, context.held.names) : context);
+    handleSignIn(auth.byGuard ? withoutCookies(context, context.held.names) : context);
   const outcome = await perform(auth, request, reply, {
     what: "Signing in",
     action: posted ? "callback" : "signin",

@@ -38,7 +38,7 @@ export interface ActionAuth {
    * Whether a guard asks. Links of other sites may lead to a guarded page: the user is signed in already, and signs in
    * again with the same provider.
    */
-  readonly isLinked?: boolean;
+  readonly byGuard?: boolean;
 }
 
 interface Action extends Asked {
@@ -95,7 +95,7 @@ export async function perform(
 }
 
 async function contextOf(
-  { config, instance, isLinked = false }: ActionAuth,
+  { config, instance, byGuard = false }: ActionAuth,
   request: ActionRequest,
   { action, provider, query, fields, callbackUrl, notForLinks = false }: Asked,
 ): Promise<RequestContext> {
@@ -107,7 +107,7 @@ async function contextOf(
   }
   const origin = requireOrigin(request, resolved.origin);
   if (notForLinks !== false) assertNoLink(request, notForLinks);
-  if (!isLinked) assertOwnRequest(request, origin.href, resolved.trustedOrigins);
+  if (!byGuard) assertOwnRequest(request, origin.href, resolved.trustedOrigins);
   if (isPrefetch(request.headers)) {
     throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", "This page cannot be fetched in advance.");
   }
@@ -127,7 +127,7 @@ async function contextOf(
   const context = requestContext(request as unknown as FastifyRequest, {
     action,
     // A guard begins a sign-in where links lead to.
-    limited: provider === undefined || isLinked ? undefined : "requests",
+    limited: provider === undefined || byGuard ? undefined : "requests",
     method: "POST",
     query: String(parameters ?? ""),
     origin,

@@ -105,7 +105,7 @@ async function startStepUp(stepUp: StepUp, claims: JWT, { request, config }: Gua
   }
   const callbackUrl = returnPath(request, config);
   const asked = { authorizationParams: parametersOf(stepUp), ...(callbackUrl !== undefined && { callbackUrl }) };
-  await signIn({ config, instance, isLinked: true }, request as never, reply as FastifyReply, used.id, asked);
+  await signIn({ config, instance, byGuard: true }, request as never, reply as FastifyReply, used.id, asked);
   return true;
 }
 
