@@ -40,7 +40,7 @@ export { createAuth } from "./src/create_auth.ts";
 export { AuthActionError, FastifyAuthError, type FastifyAuthErrorCode } from "./src/errors.ts";
 export { requireSession, type SessionGuard } from "./src/guard/guard.ts";
 export type { RequireSessionOptions, RouteAuth, RouteAuthConfig, RouteAuthOptions } from "./src/guard/guard_options.ts";
-export { memoryStore } from "./src/session/memory_store.ts";
+export { memoryStore } from "./src/store/memory_store.ts";
 export type { UserSession } from "./src/features/sessions/options.ts";
 export { FastifyAuth, type FastifyAuthPluginOptions } from "./src/plugin.ts";
 export { getSession } from "./src/get_session.ts";

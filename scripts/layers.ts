@@ -27,6 +27,7 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
       "instance",
       "routes",
       "session",
+      "store",
       "config",
       "provider",
       "adapter",
@@ -43,6 +44,7 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
       "routes",
       "core",
       "session",
+      "store",
       "config",
       "provider",
       "adapter",
@@ -59,6 +61,7 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
       "actions",
       "instance",
       "session",
+      "store",
       "config",
       "core",
       "adapter",
@@ -69,7 +72,7 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
   },
   "actions": {
     about: "what routes of the application do to sessions: sign in and out, update, list, revoke",
-    imports: ["instance", "routes", "core", "session", "adapter", "http", "telemetry"],
+    imports: ["instance", "routes", "core", "session", "adapter", "http", "telemetry", "utils"],
   },
   "instance": {
     about: "a configuration in use: `auth_instance.ts`, its mounts, its tenants, reading a session with it",
@@ -77,6 +80,7 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
       "routes",
       "core",
       "session",
+      "store",
       "config",
       "provider",
       "jwt",
@@ -91,6 +95,7 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
     imports: [
       "core",
       "session",
+      "store",
       "config",
       "provider",
       "adapter",
@@ -103,15 +108,19 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
   },
   "core": {
     about: "calling `@auth/core`: answers as data, error pages, a failing database, its log",
-    imports: ["session", "config", "provider", "adapter", "jwt", "pages", "http", "telemetry", "utils"],
+    imports: ["session", "store", "config", "provider", "adapter", "jwt", "pages", "http", "telemetry", "utils"],
   },
   "session": {
     about: "reading a session, renewing it, refreshing it once, writing it back",
-    imports: ["config", "adapter", "jwt", "http", "utils"],
+    imports: ["store", "config", "adapter", "jwt", "http", "utils"],
+  },
+  "store": {
+    about: "the store that processes share, or one of this process; knows no session",
+    imports: ["http", "utils"],
   },
   "config": {
     about: "from the caller's object and the environment to one checked configuration",
-    imports: ["provider", "adapter", "jwt", "pages", "http", "utils"],
+    imports: ["store", "provider", "adapter", "jwt", "pages", "http", "utils"],
   },
   "provider": {
     about: "what core is given of a provider: workarounds, bounded requests, e-mail, WebAuthn",
@@ -162,7 +171,7 @@ interface Module {
 /** What users import. */
 const ENTRIES = [
   "mod.ts",
-  "src/redis.ts",
+  "src/store/redis.ts",
   "src/adapters.ts",
   "src/telemetry.ts",
   "src/type_parts.ts",

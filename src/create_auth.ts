@@ -4,7 +4,7 @@ import type { ActionAuth } from "./actions/perform.ts";
 import type { AuthObject, CreateAuthConfig, SessionOf, TenantAuthObject } from "./auth_object.ts";
 import type { ListedActions } from "./features/feature.ts";
 import { type FeatureActions, FEATURES } from "./features/mod.ts";
-import { assertSessionArguments, invalid, isRequestOrReply } from "./instance/arguments.ts";
+import { assertSessionArguments, invalid, isRequestOrReply } from "./utils/arguments.ts";
 import { authInstance } from "./instance/auth_instance.ts";
 import { getSession } from "./get_session.ts";
 import type { ConfigForRequest, DefaultSession, FastifyAuthConfig, Session, SessionRequest, User } from "./types.ts";

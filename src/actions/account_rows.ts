@@ -3,7 +3,7 @@ import type { ActionAuth } from "./perform.ts";
 import type { AccountListAdapter, ListedAccount } from "../adapter/added_methods.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { invalid } from "../instance/arguments.ts";
+import { invalid } from "../utils/arguments.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
 import { signedInBy } from "../session/open.ts";
 import type { SessionRequest } from "../types.ts";

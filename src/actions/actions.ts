@@ -6,7 +6,7 @@ import { type Handler, withoutCookies } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { lackingFeature } from "../features/load.ts";
 import { FEATURES, type FeatureSignOutOptions } from "../features/mod.ts";
-import { assertObject, invalid } from "../instance/arguments.ts";
+import { assertObject, invalid } from "../utils/arguments.ts";
 import { handleCallback } from "../routes/callback/callback.ts";
 import { handleSession } from "../routes/session_update.ts";
 import { handleSignIn } from "../routes/signin.ts";

@@ -11,7 +11,7 @@ import { failureOf } from "../core/failure.ts";
 import { AuthActionError, FastifyAuthError } from "../errors.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
 import type { FastifyAuthConfig, GuardedReply, GuardedRequest, SessionRequest } from "../types.ts";
-import { assertObject, invalid } from "../instance/arguments.ts";
+import { assertObject, invalid } from "../utils/arguments.ts";
 import { assertNoLink, assertOwnRequest } from "../http/cross_site.ts";
 import { requireOrigin } from "../http/origin.ts";
 import { isPrefetch } from "../http/request.ts";

@@ -14,7 +14,7 @@ import { Languages } from "../pages/language.ts";
 import { summarizeProviders } from "../provider/summary.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import { EPHEMERAL_MAX_AGE } from "./lifetime.ts";
-import { IN_PROCESS } from "../utils/stores.ts";
+import { IN_PROCESS } from "../store/memory_store.ts";
 import { later } from "../utils/later.ts";
 import type { CoreConfig } from "./cookies.ts";
 import { coreConfig } from "./core_config.ts";

@@ -12,7 +12,7 @@ import type { SetCookie } from "../http/set_cookie.ts";
 import { decode, seal } from "../jwt/jwe.ts";
 import { sharedStore } from "../session/ending.ts";
 import type { SignedIn } from "../session/open.ts";
-import { placeOf } from "../session/sealed_value.ts";
+import { placeOf } from "../store/sealed_value.ts";
 import { type Answer, failedAnswer, jsonAnswer, redirectAnswer } from "./answer.ts";
 import { addressOf, type ProviderContext } from "./context.ts";
 import { signInOf } from "./sign_in.ts";

@@ -12,7 +12,7 @@ import type { ProviderSummary } from "../provider/summary.ts";
 import { possibleParts, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
 import type { AuthLogger, SessionRead } from "../session/read.ts";
 import type { SessionSettings } from "../session/settings.ts";
-import type { SharedStore } from "../session/shared_store.ts";
+import type { SharedStore } from "../store/shared_store.ts";
 import type { Publish } from "../telemetry/events.ts";
 import type { Answer } from "./answer.ts";
 

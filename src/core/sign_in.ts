@@ -7,7 +7,7 @@ import { hash } from "node:crypto";
 import { unavailableError } from "../adapter/failure.ts";
 import { createSession, type NewSession } from "../session/create.ts";
 import type { SignedIn } from "../session/open.ts";
-import { SessionStoreFailure } from "../session/shared_store.ts";
+import { SessionStoreFailure } from "../store/shared_store.ts";
 import type { EventDetails } from "../telemetry/events.ts";
 import { errorChain } from "../utils/error_chain.ts";
 import { type Answer, failedAnswer, TURNED_AWAY } from "./answer.ts";

@@ -13,10 +13,10 @@ import type { FastifyAuthError, FastifyAuthErrorCode, JsonSchema } from "../erro
 import type { SetCookie } from "../http/set_cookie.ts";
 import type { SignInPage } from "../pages/types.ts";
 import type { AuthRoute } from "../routes/table.ts";
-import type { KnownSessions } from "../session/known_session.ts";
+import type { KnownSessions } from "./known_session.ts";
 import type { LiveSessions } from "../session/live_sessions.ts";
 import type { SignedIn } from "../session/open.ts";
-import type { SharedStore } from "../session/shared_store.ts";
+import type { SharedStore } from "../store/shared_store.ts";
 import type { FastifyAuthConfig, GuardedReply, GuardedRequest, JWT } from "../types.ts";
 import type { FeatureGuardOptions, FeatureOptions, FeaturePages, FeatureSignOutOptions } from "./mod.ts";
 

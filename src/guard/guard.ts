@@ -7,7 +7,7 @@ import { isAuthRoute } from "../http/auth_route.ts";
 import { assertNotCrossSite } from "../http/cross_site.ts";
 import { originOf } from "../http/origin.ts";
 import { headerText, keepPrivate, keepUnstored, withVary } from "../http/reply_headers.ts";
-import { invalid, isRequestOrReply } from "../instance/arguments.ts";
+import { invalid, isRequestOrReply } from "../utils/arguments.ts";
 import { type AuthInstance, authInstance } from "../instance/auth_instance.ts";
 import { pathsIn } from "../instance/mount.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";

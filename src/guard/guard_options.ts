@@ -4,7 +4,7 @@ import type { Rule } from "../config/rules.ts";
 import type { AuthInUse } from "../core/context.ts";
 import { logError } from "../core/logger.ts";
 import { type FeatureGuardOptions, FEATURES } from "../features/mod.ts";
-import { invalid } from "../instance/arguments.ts";
+import { invalid } from "../utils/arguments.ts";
 import type { Session } from "../types.ts";
 
 /** Which signed-in users may pass a guard, and which routes it leaves open. All that is set must hold. */

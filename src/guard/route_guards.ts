@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import { DOCUMENTS } from "../features/mod.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
-import { invalid } from "../instance/arguments.ts";
+import { invalid } from "../utils/arguments.ts";
 import { type Mounted, mountedIn, rootOf } from "../instance/mount.ts";
 import { GUARD, type Guarding, type MarkedGuard, sessionGuard } from "./guard.ts";
 import { declaredAuth, type RouteAuth, type RouteAuthConfig, type RouteAuthOptions } from "./guard_options.ts";

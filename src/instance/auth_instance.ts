@@ -8,10 +8,10 @@ import type { Hooks } from "../features/feature.ts";
 import { loadFeatures, type UsedFeatures } from "../features/load.ts";
 import { FEATURES } from "../features/mod.ts";
 import { LiveSessions } from "../session/live_sessions.ts";
-import { memoryStore } from "../session/memory_store.ts";
+import { memoryStore } from "../store/memory_store.ts";
 import { keepsName } from "../session/name.ts";
 import { type SessionSettings, sessionSettings } from "../session/settings.ts";
-import { SharedStore } from "../session/shared_store.ts";
+import { SharedStore } from "../store/shared_store.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import { later } from "../utils/later.ts";
 

@@ -3,7 +3,7 @@ import type { Adapter } from "@auth/core/adapters";
 import type { FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
 import { AsyncLocalStorage } from "node:async_hooks";
-import { isRequestOrReply } from "./arguments.ts";
+import { isRequestOrReply } from "../utils/arguments.ts";
 import { type AuthInstance, authInstance } from "./auth_instance.ts";
 import { mountedIn } from "./mount.ts";
 import type { Log, NoticeCode } from "../config/notices.ts";

@@ -9,9 +9,9 @@ import { REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { rowName } from "./name.ts";
 import { openToken, sessionName } from "./open.ts";
 import { type CookieUpdate, type ReadContext, type SessionRead, SIGNED_OUT } from "./read.ts";
-import { placeOf } from "./sealed_value.ts";
+import { placeOf } from "../store/sealed_value.ts";
 import type { SessionSettings } from "./settings.ts";
-import type { OpenStore, SessionStoreFailure } from "./shared_store.ts";
+import type { OpenStore, SessionStoreFailure } from "../store/shared_store.ts";
 
 export interface EndingContext {
   readonly settings: SessionSettings;

@@ -6,7 +6,7 @@ import { monotonicNow } from "../utils/time.ts";
 import { type EndingContext, sharedStore } from "./ending.ts";
 import { GRACE_MS } from "./live_sessions.ts";
 import { type OpenToken, openToken } from "./open.ts";
-import { placeOf } from "./sealed_value.ts";
+import { placeOf } from "../store/sealed_value.ts";
 
 /** How often a waiting process looks for the result, in milliseconds. */
 const POLL_INTERVAL_MS = 40;

@@ -26,7 +26,7 @@ import {
 } from "./read.ts";
 import { cloneClaims, ENDED, makeSession, runCallbacks } from "./renew.ts";
 import { cookieEnd, lifetimesFor, rowEnd } from "./settings.ts";
-import { SessionStoreFailure } from "./shared_store.ts";
+import { SessionStoreFailure } from "../store/shared_store.ts";
 
 /** Never throws. The cookie of a token that cannot be read is removed; if the application fails it stays. */
 export async function readJwtSession(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {

@@ -14,8 +14,8 @@ import { decode, encode, type Opened } from "../jwt/jwe.ts";
 import { longestToken } from "./cookie.ts";
 import { type LiveSessions, REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { isEphemeral, rowsForUse, type TokenUse } from "./name.ts";
-import { placeOf } from "./sealed_value.ts";
-import type { SharedStore } from "./shared_store.ts";
+import { placeOf } from "../store/sealed_value.ts";
+import type { SharedStore } from "../store/shared_store.ts";
 
 /** Bytes of tokens and claims that are remembered: those of some 6,000 users. */
 const CACHE_SIZE = 2 ** 22;

@@ -5,7 +5,7 @@ import type { AccountUpdateAdapter } from "../../adapter/added_methods.ts";
 import { strategyOf } from "../../config/adapter_problem.ts";
 import { toCoreLogger } from "../../core/logger.ts";
 import { AuthActionError, FastifyAuthError } from "../../errors.ts";
-import { invalid } from "../../instance/arguments.ts";
+import { invalid } from "../../utils/arguments.ts";
 import { changeSession, presentedToken, readClaims, readSession } from "../../instance/read_session.ts";
 import { inTurn, refreshedElsewhere } from "../../session/in_turn.ts";
 import { sessionName } from "../../session/open.ts";

@@ -8,7 +8,7 @@ import type { ProviderContext } from "../../core/context.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { pathsIn } from "../../instance/mount.ts";
 import type { GuardedReply, SessionRequest } from "../../types.ts";
-import { assertObject, invalid } from "../../instance/arguments.ts";
+import { assertObject, invalid } from "../../utils/arguments.ts";
 import { assertNoLink, assertOwnRequest } from "../../http/cross_site.ts";
 import { requireOrigin } from "../../http/origin.ts";
 import { beginSignIn } from "../../routes/signin.ts";

@@ -4,7 +4,7 @@ import { fromAdapter } from "../../actions/account_rows.ts";
 import type { ActionAuth, ActionRequest } from "../../actions/perform.ts";
 import type { PasskeyAdapter } from "../../adapter/added_methods.ts";
 import { FastifyAuthError } from "../../errors.ts";
-import { invalid } from "../../instance/arguments.ts";
+import { invalid } from "../../utils/arguments.ts";
 import { AAGUID } from "../../provider/webauthn/bridge.ts";
 import type { SessionRequest } from "../../types.ts";
 import { unpack } from "../../utils/unpack.ts";

@@ -10,7 +10,7 @@ import { type Fetch, limitedFetch } from "../../provider/fetch.ts";
 import { type OpenIdClient, PUBLIC_KEY_ALGORITHMS, requestOptions } from "../../provider/openid_client.ts";
 import { DEFAULT_PROVIDER_TIMEOUT } from "../../provider/prepare.ts";
 import { SigningKeys } from "../../provider/signing_keys.ts";
-import type { SharedStore } from "../../session/shared_store.ts";
+import type { SharedStore } from "../../store/shared_store.ts";
 import type { GuardedReply, GuardedRequest } from "../../types.ts";
 import { parseJsonObject } from "../../utils/decode.ts";
 import { errorChain } from "../../utils/error_chain.ts";

@@ -10,7 +10,7 @@ import { FastifyAuthError, invalidConfig } from "../../errors.ts";
 import { hasEndedElsewhere } from "../../session/ending.ts";
 import { HEADER_CLAIM, HEADER_TAG, nameOf, withName } from "../../session/name.ts";
 import { openToken } from "../../session/open.ts";
-import { SessionStoreFailure } from "../../session/shared_store.ts";
+import { SessionStoreFailure } from "../../store/shared_store.ts";
 import type { JWT } from "../../types.ts";
 import type { Feature } from "../feature.ts";
 

@@ -3,7 +3,7 @@ import { JWTSessionError } from "@auth/core/errors";
 import { clearTimeout, setTimeout } from "node:timers";
 import type { ActionAuth } from "../../actions/perform.ts";
 import { toCoreLogger } from "../../core/logger.ts";
-import { assertSessionArguments, invalid } from "../../instance/arguments.ts";
+import { assertSessionArguments, invalid } from "../../utils/arguments.ts";
 import { presentedToken } from "../../instance/read_session.ts";
 import { Refusal } from "../../jwt/jwe.ts";
 import { readSessionCookie } from "../../session/cookie.ts";

@@ -13,7 +13,7 @@ import { type OpenIdClient, openIdClient, publishedKeys, secretKey } from "../..
 import type { SigningKeys } from "../../provider/signing_keys.ts";
 import { endRows } from "../../session/ending.ts";
 import { digestName } from "../../session/name.ts";
-import type { SharedStore } from "../../session/shared_store.ts";
+import type { SharedStore } from "../../store/shared_store.ts";
 import { isJsonObject } from "../../utils/decode.ts";
 import type { Setup } from "../feature.ts";
 import { type EndedAtProvider, hasKey, isFilled, keysToEnd, type ProviderIndex } from "./provider_session.ts";

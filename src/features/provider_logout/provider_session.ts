@@ -5,9 +5,9 @@
 import { AccessDenied } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
 import { isText } from "../../config/rules.ts";
-import { namedBy, sessionIdOf, type SessionKey } from "../../session/known_session.ts";
+import { namedBy, sessionIdOf, type SessionKey } from "../known_session.ts";
 import { digestName } from "../../session/name.ts";
-import type { SharedStore } from "../../session/shared_store.ts";
+import type { SharedStore } from "../../store/shared_store.ts";
 import { jwtPayload } from "../../utils/decode.ts";
 import type { NamedSession, SessionSignIn } from "../feature.ts";
 

@@ -11,7 +11,7 @@ import type { RequestContext } from "../../core/context.ts";
 import { openIdClient, openIdMetadata } from "../../provider/openid_client.ts";
 import { openToken } from "../../session/open.ts";
 import { isFilled, providerOfToken, type ProviderSession, providerSessionOf } from "./provider_session.ts";
-import { placeOf } from "../../session/sealed_value.ts";
+import { placeOf } from "../../store/sealed_value.ts";
 import { parseJsonObject } from "../../utils/decode.ts";
 import { isOpenIdProvider } from "../../provider/summary.ts";
 

@@ -4,7 +4,7 @@ import { createHmac, hkdfSync } from "node:crypto";
 import type { Log, NoticeCode } from "../../config/notices.ts";
 import { invalidConfig } from "../../errors.ts";
 import { withDeadline } from "../../utils/time.ts";
-import { sendCommand } from "../../utils/stores.ts";
+import { sendCommand } from "../../store/send_command.ts";
 import { type LimitName, LIMITS, type RateLimitSettings } from "./options.ts";
 
 type RateLimitPlugin = FastifyPluginCallback<Record<string, unknown>> & {

@@ -5,7 +5,7 @@
 import { strategyOf } from "../../config/adapter_problem.ts";
 import { EPHEMERAL_MAX_AGE, lifetimesOf } from "../../config/lifetime.ts";
 import { BOOLEAN } from "../../config/rules.ts";
-import type { KnownSession, SessionKey } from "../../session/known_session.ts";
+import type { KnownSession, SessionKey } from "../known_session.ts";
 import { areFor, isEphemeral } from "../../session/name.ts";
 import { longestUse } from "../../session/settings.ts";
 import type { JWT } from "../../types.ts";

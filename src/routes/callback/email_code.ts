@@ -14,7 +14,7 @@ import { csrfRefusal } from "../../core/flow.ts";
 import { removalOf } from "../../http/set_cookie.ts";
 import type { CodeError } from "../../pages/page_error.ts";
 import { CODE_SECONDS } from "../../provider/email_message.ts";
-import { placeOf } from "../../session/sealed_value.ts";
+import { placeOf } from "../../store/sealed_value.ts";
 import type { VerificationMailParams } from "../../types.ts";
 import { foldName } from "../../utils/fold_name.ts";
 import { LONGEST_VALUE } from "./attempts.ts";

@@ -16,7 +16,7 @@ import { createStorage } from "unstorage";
 import { bindAdapter } from "../../../src/adapter/bind.ts";
 import { signInMemory, UnfinishedUsers } from "../../../src/adapter/sign_in_turns.ts";
 import { redactError } from "../../../src/http/redact.ts";
-import { placeOf } from "../../../src/session/sealed_value.ts";
+import { placeOf } from "../../../src/store/sealed_value.ts";
 import { testApp, testConfig } from "../../support/app.ts";
 import { Client, setCookies } from "../../support/client.ts";
 import { memoryAdapter } from "../../support/memory_adapter.ts";

@@ -7,7 +7,7 @@ import type { FastifyAuthConfig } from "fastify-authjs";
 import { redisStore, type Store } from "fastify-authjs/redis";
 import { Buffer } from "node:buffer";
 import { createHash, randomBytes } from "node:crypto";
-import { placeOf } from "../../../src/session/sealed_value.ts";
+import { placeOf } from "../../../src/store/sealed_value.ts";
 import { captureLog, type LogLine, SECRET, testApp, testConfig } from "../../support/app.ts";
 import { setCookies } from "../../support/client.ts";
 import { withClock } from "../../support/clock.ts";

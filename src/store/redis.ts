@@ -24,8 +24,8 @@
  * ```
  * @module
  */
-import type { IoRedisClient, NodeRedisClient, Store } from "./types.ts";
-import { sendCommand } from "./utils/stores.ts";
+import type { IoRedisClient, NodeRedisClient, Store } from "../types.ts";
+import { sendCommand } from "./send_command.ts";
 
 export type { IoRedisClient, NodeRedisClient, Store };
 

@@ -1,7 +1,9 @@
 /** A store in this process. */
 import type { Store } from "../types.ts";
-import { IN_PROCESS } from "../utils/stores.ts";
 import { monotonicNow } from "../utils/time.ts";
+
+/** Marks a store that other processes do not see. */
+export const IN_PROCESS: unique symbol = Symbol("fastify-authjs.memoryStore");
 
 /** The members of a set, and until when each counts. */
 type Members = Map<string, number>;
