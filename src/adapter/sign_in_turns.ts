@@ -7,6 +7,7 @@ import type { Adapter, AdapterAccount } from "@auth/core/adapters";
 import { LRUCache } from "lru-cache";
 import { hash, randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
+import type { Place } from "../store/sealed_value.ts";
 import type { Store } from "../types.ts";
 import { monotonicNow } from "../utils/time.ts";
 import { wrapMethods } from "./bind.ts";
@@ -22,6 +23,9 @@ const LOCK_SLACK_MS = 1_000;
 const POLL_INTERVAL_MS = 40;
 
 type Lock = Pick<Store, "lock" | "unlock">;
+
+/** What sign-ins keep for others. */
+export type SignInMemory = Lock & Pick<Store, "get" | "set">;
 
 export class SignInTurns {
   readonly adapter: Adapter;
@@ -111,7 +115,7 @@ function nameOf(...parts: (string | undefined)[]): string {
 }
 
 /** Unlike `memoryStore()` it drops the oldest values, and a lock lasts as long as the sign-in. */
-export function signInMemory(): Pick<Store, "get" | "set" | "lock" | "unlock"> {
+export function signInMemory(): SignInMemory {
   const values = new LRUCache<string, string>({ max: 2000, ttlResolution: 0 });
   const owners = new Map<string, string>();
   return {
@@ -139,11 +143,7 @@ export class UnfinishedUsers {
   /** @param placeOf Where the text of a key is kept, and how it is sealed there. */
   constructor(
     private readonly store: Pick<Store, "get" | "set">,
-    private readonly placeOf: (key: string) => {
-      readonly name: string;
-      seal(text: string): string;
-      open(value: string | null | undefined): string | undefined;
-    },
+    private readonly placeOf: (key: string) => Place,
   ) {}
 
   async add(account: AccountId, userId: string): Promise<void> {

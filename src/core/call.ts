@@ -1,18 +1,16 @@
 /** The only place that calls core to answer a request. Core makes, reads and removes no session. */
 import { Auth, type AuthConfig, raw, skipCSRFCheck } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
-import { AccountNotLinked, OAuthAccountNotLinked, OAuthProfileParseError } from "@auth/core/errors";
+import { OAuthProfileParseError } from "@auth/core/errors";
 import type { Provider } from "@auth/core/providers";
 import type { User } from "@auth/core/types";
 import { MISSING_METHODS } from "../adapter/bind.ts";
+import { CallAdapter } from "../adapter/call_adapter.ts";
 import { unavailableError } from "../adapter/failure.ts";
-import { SignInTurns, UnfinishedUsers } from "../adapter/sign_in_turns.ts";
-import { SignInWrites } from "../adapter/sign_in_writes.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import { decode, seal } from "../jwt/jwe.ts";
 import { sharedStore } from "../session/ending.ts";
 import type { SignedIn } from "../session/open.ts";
-import { placeOf } from "../store/sealed_value.ts";
 import { type Answer, failedAnswer, jsonAnswer, redirectAnswer } from "./answer.ts";
 import { addressOf, type ProviderContext } from "./context.ts";
 import { signInOf } from "./sign_in.ts";
@@ -32,7 +30,7 @@ const INTERNAL = "fastify-authjs.", SESSION = `${INTERNAL}session`;
 /** Calls core with a request. Never rejects: if core fails, the answer has an `error`. */
 export async function callCore(context: ProviderContext, call: CoreCall = {}): Promise<Answer> {
   const { config: { core, hashSecrets, coreProviders }, provider, settings, logger } = context;
-  const watched = core.adapter && watchAdapter(context);
+  const watched = callAdapterOf(context);
   const adapter = watched && (call.wrapAdapter?.(watched.adapter) ?? watched.adapter);
   const signIn = signInOf(context, adapter, call.signedIn);
   // Core logs an error before it answers or throws, some twice.
@@ -102,29 +100,20 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
       answer = signIn.fail(error as Error);
     }
     for (const error of errors) logger.error(error);
-    return await watched?.finish(answer) ?? answer;
+    const failure = await watched?.finish(answer.error);
+    if (failure === undefined) return answer;
+    if (answer.error !== undefined) logger.error(answer.error);
+    return failedAnswer(unavailableError(failure));
   } finally {
     // Also if the application's logger throws.
-    await watched?.turns?.end();
+    await watched?.end();
   }
 }
 
-interface RawAnswer {
-  readonly status?: number;
-  readonly body?: unknown;
-  readonly cookies?: readonly SetCookie[];
-  readonly redirect?: string;
-}
+type RawAnswer = Partial<Pick<Answer, "status" | "body" | "cookies" | "redirect">>;
 
 /** Headers about the connection, the length of the body that was received, and the form of our answer. */
-const LEFT_OUT = new Set([
-  "connection",
-  "content-length",
-  "keep-alive",
-  "transfer-encoding",
-  "upgrade",
-  "x-auth-return-redirect",
-]);
+const LEFT_OUT = /^(?:connection|content-length|keep-alive|transfer-encoding|upgrade|x-auth-return-redirect)$/;
 
 /** RFC 9110 section 5. ":authority" and the like of HTTP/2 are none, and what only `app.inject()` accepts. */
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/, HEADER_VALUE = /^[\t -~\x80-\xff]*$/;
@@ -139,52 +128,16 @@ function requestFor(context: ProviderContext, { signedIn, checks }: CoreCall): R
   for (const [name, value] of Object.entries({ ...context.headers, host, cookie, ...type })) {
     const text = String(value);
     const isHeader = HEADER_NAME.test(name) && HEADER_VALUE.test(text);
-    if (value !== undefined && isHeader && !LEFT_OUT.has(name)) headers[name] = text;
+    if (value !== undefined && isHeader && !LEFT_OUT.test(name)) headers[name] = text;
   }
   return new Request(addressOf(context), { method, headers, ...(body && { body: JSON.stringify(body) }) });
 }
 
-/** The adapter for one call. After a failure it is not called again: core would take it for "not found". */
-function watchAdapter(context: ProviderContext) {
-  const { config, settings, provider, logger } = context;
-  let adapter = settings.adapter!;
-  let writes: SignInWrites | undefined;
-  let turns: SignInTurns | undefined;
-  let failure: unknown;
-  if (context.action === "callback") {
-    const { memory, timeout } = config.signIns;
-    const store = sharedStore(context);
-    const place = (key: string) => placeOf(`${config.hashSecrets.current} ${key}`, "unfinished user");
-    const unfinished = new UnfinishedUsers(store ?? memory, place);
-    const isAlone = () => turns!.isAlone;
-    writes = new SignInWrites(adapter, { type: provider.type, unfinished, isAlone, report: logger.error });
-    turns = new SignInTurns(writes.adapter, { memory, store, timeout });
-    adapter = turns.adapter;
-  }
-  const methods = Object.entries(adapter as Record<string, (...args: unknown[]) => unknown>);
-  const watched = methods.map(([method, call]) => [method, async (...args: unknown[]) => {
-    if (failure !== undefined) throw failure;
-    try {
-      return await call(...args);
-    } catch (error) {
-      failure ??= error;
-      throw error;
-    }
-  }]);
-  return {
-    adapter: Object.fromEntries(watched) as Adapter,
-    turns,
-    async finish(answer: Answer): Promise<Answer> {
-      const { error } = answer;
-      await writes?.cleanUp(failure !== undefined);
-      if (error instanceof OAuthAccountNotLinked || error instanceof AccountNotLinked) {
-        await writes?.explainRefusal();
-      }
-      if (failure === undefined) return answer;
-      if (error !== undefined) logger.error(error);
-      return failedAnswer(unavailableError(failure));
-    },
-  };
+function callAdapterOf(context: ProviderContext): CallAdapter | undefined {
+  const { config: { signIns, hashSecrets }, settings: { adapter }, provider: { type }, action, logger } = context;
+  if (adapter === undefined) return undefined;
+  const callback = { ...signIns, type, store: sharedStore(context), secret: hashSecrets.current, report: logger.error };
+  return new CallAdapter(adapter, action === "callback" ? callback : undefined);
 }
 
 export interface Checks {

@@ -94,10 +94,7 @@ export function sessionRemovals(context: RequestContext): SetCookie[] {
   return sessionParts(context).map((name) => removalOf(name, context.settings.cookie.options));
 }
 
-export function withoutCookies<Context extends RequestContext>(
-  context: Context,
-  names: readonly string[],
-): Context {
+export function withoutCookies<Context extends RequestContext>(context: Context, names: readonly string[]): Context {
   const pairs = context.cookies.split(";").filter((pair) => !names.includes(pair.split("=")[0]!.trim()));
   const cookies = pairs.join(";").trim();
   return { ...context, cookies, held: readSessionCookie(cookies, context.settings.cookie.name) };

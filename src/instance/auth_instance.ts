@@ -2,7 +2,7 @@
 import type { Notice } from "../config/notices.ts";
 import { assetOptions } from "../config/pages.ts";
 import { asConfigError, inheritUses, resolveConfig, type ResolvedConfig } from "../config/resolve.ts";
-import { coreProblem } from "../core/config_problem.ts";
+import { coreProblem } from "../config/core_problem.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { Hooks } from "../features/feature.ts";
 import { loadFeatures, type UsedFeatures } from "../features/load.ts";

@@ -104,10 +104,7 @@ export function sharedStore({ settings: { refresh }, logger }: EndingContext): O
 }
 
 /** Ends sessions of rows. All are tried, whichever fails. */
-export async function endRows(
-  rows: readonly ListedSession[],
-  { live, rows: adapter }: SessionSettings,
-): Promise<void> {
+export async function endRows(rows: readonly ListedSession[], { live, rows: adapter }: SessionSettings): Promise<void> {
   const ends = await Promise.allSettled(rows.map(async ({ sessionToken }) => {
     live.end(rowName(sessionToken));
     await adapter!.deleteSession!(sessionToken);

@@ -21,38 +21,25 @@ export interface OpenToken {
   readonly ends: { readonly kept: string; readonly renewed: () => string };
 }
 
-/** The characters of a tag (RFC 7518, section 5.2.5): a short end of a token that differs for each. */
-const KEY_LENGTH = 43;
-
 /** The share of tokens that displace others from a full cache: if all did, none would be found again. */
 const ADMITTED = 1 / 8;
 
 /** Throws a {@linkcode Refusal} for a token that is not ours, a {@linkcode JWTSessionError} if the decoder fails. */
 export async function openToken(token: string, settings: SessionSettings): Promise<OpenToken> {
-  return openAtOnce(token, settings) ?? openAtOnce(token, settings, await decoded(token, settings))!;
-}
-
-/** Opens a token as {@linkcode openToken} does; `undefined` if only the decoder can read it, whose claims are given. */
-export function openAtOnce(token: string, settings: SessionSettings, decoded?: JWT): OpenToken | undefined {
   const { secrets, cookie, otherSalts, cache, ownTokens, use } = settings;
-  const found = cache.get(token.slice(-KEY_LENGTH));
-  const known = found?.token === token ? found : undefined;
+  const known = cache.get(token);
   const opened = known ?? (secrets && open(token, secrets, cookie.name, otherSalts));
   if (opened instanceof Refusal) throw opened;
   const parsed = opened && parseClaims(opened.text);
   if (parsed instanceof Refusal) throw parsed;
-  const claims = parsed ?? decoded;
-  if (claims === undefined) return undefined;
+  const claims = parsed ?? await decoded(token, settings);
   const name = nameOf(claims, token);
   const life = known ?? tokenLife(claims, lifetimesFor(name, settings), ownTokens);
   // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
   const { text, current } = parsed && opened ? opened : { text: toJson(claims), current: secrets === undefined };
   if (parsed && opened && !known) {
     const isRoom = cache.calculatedSize + 2 * token.length <= cache.maxSize;
-    const own = ownString(token);
-    if (isRoom || Math.random() < ADMITTED) {
-      cache.set(own.slice(-KEY_LENGTH), { ...opened, ...life, token: own });
-    }
+    if (isRoom || Math.random() < ADMITTED) cache.set(ownString(token), { ...opened, ...life });
   }
   if (!areFor(claims, use)) throw OTHER_USE;
   // Before the callbacks, which may write to the claims.

@@ -59,21 +59,15 @@ export function sessionOf(claims: JWT, expires: string) {
 }
 
 /** The session as over HTTP. A callback can return anything, which a guard must not take for a user. */
-export function toSession(
-  value: unknown,
-  { logger, settings }: {
-    readonly logger: Pick<LoggerInstance, "error">;
-    readonly settings: Pick<SessionSettings, "leaveOut">;
-  },
-): Session | null {
+export function toSession(value: unknown, context: Pick<ReadContext, "logger" | "settings">): Session | null {
   if (typeof value !== "object" || value === null) return null;
   try {
-    const session = JSON.parse(JSON.stringify(value, settings.leaveOut));
+    const session = JSON.parse(JSON.stringify(value, context.settings.leaveOut));
     const { user, expires } = session;
     if (typeof user !== "object" || user === null || Array.isArray(user)) return null;
     return expires === undefined || typeof expires === "string" ? session : null;
   } catch (error) {
-    logger.error(error as Error); // A BigInt, a cycle.
+    context.logger.error(error as Error); // A BigInt, a cycle.
     return null;
   }
 }

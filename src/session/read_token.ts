@@ -10,7 +10,7 @@ import { cookieUpdate, endedRead, endSession, hasEnded, hasEndedElsewhere, remov
 import { inTurn, MOST_TURNS } from "./in_turn.ts";
 import type { JwtRead } from "./live_sessions.ts";
 import { digestName, rowName } from "./name.ts";
-import { openAtOnce, type OpenToken, openToken } from "./open.ts";
+import { type OpenToken, openToken } from "./open.ts";
 import {
   CallbackFailure,
   failedCallback,
@@ -33,7 +33,7 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
   const { settings, logger } = context;
   const { live } = settings;
   try {
-    const opened = openAtOnce(cookie.token, settings) ?? await openToken(cookie.token, settings);
+    const opened = await openToken(cookie.token, settings);
     const { name } = opened;
     const before = knownBefore(name, cookie, context);
     if (before !== undefined) return before;

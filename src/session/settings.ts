@@ -20,10 +20,6 @@ import type { SharedStore } from "../store/shared_store.ts";
 /** Bytes of tokens and claims that are remembered: those of some 6,000 users. */
 const CACHE_SIZE = 2 ** 22;
 
-export interface KnownToken extends Opened, TokenLife {
-  readonly token: string;
-}
-
 /** How to read and renew the sessions of one configuration over one scheme (http or https). */
 export interface SessionSettings extends Readonly<ReturnType<typeof ofScheme>> {
   readonly use: TokenUse;
@@ -98,9 +94,10 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
     ownTokens,
     secrets: jwt.decode === decode ? [jwt.secret].flat() : undefined,
     otherSalts: otherSalts(core),
-    cache: new LRUCache<string, KnownToken>({
+    /** By tokens. */
+    cache: new LRUCache<string, Opened & TokenLife>({
       maxSize: CACHE_SIZE,
-      sizeCalculation: ({ text, token }) => token.length + text.length,
+      sizeCalculation: ({ text }, token) => token.length + text.length,
     }),
     generateSessionToken: core.session!.generateSessionToken! as TokenGenerator,
     rows: core.adapter,

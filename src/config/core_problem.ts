@@ -2,7 +2,7 @@
 import { Auth, type AuthConfig, raw, skipCSRFCheck } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import { MISSING_METHODS } from "../adapter/bind.ts";
-import type { ResolvedConfig } from "../config/resolve.ts";
+import type { ResolvedConfig } from "./resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { factoryIdOf, variableOf } from "../provider/settings.ts";
 
