@@ -1,4 +1,4 @@
-/** The adapter for one call of core. A sign-in waits for others of the same user; if it fails, it undoes what it wrote. */
+/** The adapter for one call of core. A sign-in waits for others of its user; if it fails, it undoes what it wrote. */
 import type { Adapter } from "@auth/core/adapters";
 import { AccountNotLinked, OAuthAccountNotLinked } from "@auth/core/errors";
 import { placeOf } from "../store/sealed_value.ts";
