@@ -445,11 +445,11 @@ Deno.test("with a store a reply that its handler writes does not bring a session
 });
 
 Deno.test("a token that is new after the head was written is lost, and the log says so once", async () => {
-  let finish = () => {};
+  let headWritten = Promise.resolve();
   const config = testConfig({
     callbacks: {
       async jwt({ token }) {
-        await new Promise<void>((resolve) => finish = resolve);
+        await headWritten;
         return { ...token, changed: true };
       },
     },
@@ -457,6 +457,8 @@ Deno.test("a token that is new after the head was written is lost, and the log s
   const { logger, lines } = captureLog();
   await using app = await testApp(config, { logger });
   app.get("/early", async (request, reply) => {
+    let finish = () => {};
+    headWritten = new Promise((resolve) => finish = resolve);
     const reading = getSession(request, config);
     reply.hijack();
     reply.raw.writeHead(200);
