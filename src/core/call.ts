@@ -30,7 +30,7 @@ const INTERNAL = "fastify-authjs.", SESSION = `${INTERNAL}session`;
 /** Calls core with a request. Never rejects: if core fails, the answer has an `error`. */
 export async function callCore(context: ProviderContext, call: CoreCall = {}): Promise<Answer> {
   const { config: { core, hashSecrets, coreProviders }, provider, settings, logger } = context;
-  const watched = callAdapterOf(context);
+  const watched = settings.adapter && callAdapterOf(settings.adapter, context);
   const adapter = watched && (call.wrapAdapter?.(watched.adapter) ?? watched.adapter);
   const signIn = signInOf(context, adapter, call.signedIn);
   // Core logs an error before it answers or throws, some twice.
@@ -133,9 +133,8 @@ function requestFor(context: ProviderContext, { signedIn, checks }: CoreCall): R
   return new Request(addressOf(context), { method, headers, ...(body && { body: JSON.stringify(body) }) });
 }
 
-function callAdapterOf(context: ProviderContext): CallAdapter | undefined {
-  const { config: { signIns, hashSecrets }, settings: { adapter }, provider: { type }, action, logger } = context;
-  if (adapter === undefined) return undefined;
+function callAdapterOf(adapter: Adapter, context: ProviderContext): CallAdapter {
+  const { config: { signIns, hashSecrets }, provider: { type }, action, logger } = context;
   const callback = { ...signIns, type, store: sharedStore(context), secret: hashSecrets.current, report: logger.error };
   return new CallAdapter(adapter, action === "callback" ? callback : undefined);
 }
