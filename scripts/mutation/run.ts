@@ -11,14 +11,14 @@
  */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync } from "node:fs";
-import { constants, setPriority, tmpdir } from "node:os";
+import { availableParallelism, constants, setPriority, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type Mutant, mutantsOf } from "./mutants.ts";
 import { type Baseline, Tree } from "./tree.ts";
 
-const SOURCES = ["src/session", "src/jwt", "src/guard", "src/core", "src/routes/callback", "src/actions"];
+const SOURCES = ["src/session", "src/store", "src/jwt", "src/guard", "src/core", "src/routes/callback", "src/actions"];
 /** They need a browser, a server or a build, or look at neither sessions nor sign-ins. */
 const OTHER_TESTS = /_browser_|\/(?:bundle|cli|database|demo|examples|init|nginx|npm|request_cost|site|start)_/;
 /** How long the tests for a mutant take together at most, on the sources as they are. */
@@ -47,7 +47,12 @@ const digest = (text: string) => createHash("sha256").update(text).digest("hex")
 
 setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 mkdirSync(directory, { recursive: true });
-const tree = new Tree(fileURLToPath(new URL("../../", import.meta.url)), directory);
+/** As many as there are processors: a mutant is tried in each. */
+const trees = Array.from(
+  { length: availableParallelism() },
+  (_, index) => new Tree(fileURLToPath(new URL("../../", import.meta.url)), join(directory, `${index + 1}`)),
+);
+const tree = trees[0]!;
 const sources = new Map(SOURCES.flatMap((each) => tree.sources(each)));
 const testFiles = new Map(tree.sources("tests"));
 const tests = digest([...testFiles.values()].join(""));
@@ -61,15 +66,24 @@ function inOrder(): Mutant[] {
   return all.flatMap((_, turn) => kinds.flatMap((mutants) => mutants[turn] ?? []));
 }
 
+/** Works on each item, in a tree of its own. */
+async function forEach<Item>(items: Iterable<Item>, work: (item: Item, tree: Tree) => Promise<void>): Promise<void> {
+  const left = Iterator.from(items);
+  await Promise.all(trees.map(async (tree) => {
+    for (const item of left) await work(item, tree);
+  }));
+}
+
 async function findBaselines(): Promise<Baseline[]> {
   const known: Baseline[] = JSON.parse(kept(baselinesFile) || "[]");
-  for (const file of testFiles.keys()) {
+  await forEach(testFiles.keys(), async (file, tree) => {
     const isWanted = /^tests\/.*_test\.ts$/.test(file) && !OTHER_TESTS.test(file);
-    if (!isWanted || known.some((each) => each.file === file)) continue;
-    known.push(await tree.baseline(file));
-    console.log(`${file}: ${known.at(-1)!.milliseconds} ms`);
+    if (!isWanted || known.some((each) => each.file === file)) return;
+    const baseline = await tree.baseline(file);
+    known.push(baseline);
+    console.log(`${file}: ${baseline.milliseconds} ms`);
     Deno.writeTextFileSync(baselinesFile, JSON.stringify(known));
-  }
+  });
   return known.filter(({ file }) => testFiles.has(file));
 }
 
@@ -109,9 +123,9 @@ function testsFor({ file, within, id }: Mutant): Baseline[] {
 }
 
 const baselines = await findBaselines();
-const typeChecks = tree.typeCheck(sources.keys());
+const typeChecks = tree.typeCheck(sources);
 
-async function attempt(mutant: Mutant): Promise<Result["status"]> {
+async function attempt(mutant: Mutant, tree: Tree): Promise<Result["status"]> {
   const { file, text } = mutant;
   if (!typeChecks(file, text)) return "invalid";
   const chosen = testsFor(mutant);
@@ -130,14 +144,14 @@ const results: Result[] = kept(resultsFile).split("\n").filter(Boolean).map((lin
 const counts = { killed: 0, equivalent: 0, accepted: 0, survived: 0, invalid: 0 };
 const survivors: string[] = [];
 const tried = () => counts.killed + counts.equivalent + counts.accepted + counts.survived;
-for (const mutant of inOrder()) {
-  if (tried() === Number(count)) break;
+await forEach(inOrder(), async (mutant, tree) => {
+  if (tried() >= Number(count)) return;
   const { id } = mutant;
   const source = digest(sources.get(mutant.file)!);
   let status = results.findLast((each) => each.id === id && [source, source + tests].includes(each.of))
     ?.status;
   if (status === undefined) {
-    status = await attempt(mutant);
+    status = await attempt(mutant, tree);
     const result: Result = { id, status, of: status === "survived" ? source + tests : source };
     Deno.writeTextFileSync(resultsFile, JSON.stringify(result) + "\n", { append: true });
     console.log(`${tried()} ${status}: ${id}`);
@@ -145,7 +159,7 @@ for (const mutant of inOrder()) {
   const outcome = status === "survived" ? reasons.get(id) ?? status : status;
   counts[outcome]++;
   if (outcome === "survived") survivors.push(id);
-}
+});
 
 const all = tried();
 const percentOf = (mutants: number) => `${(100 * counts.killed / mutants).toFixed(1)} %`;

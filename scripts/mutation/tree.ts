@@ -91,13 +91,13 @@ export class Tree {
    * A function that says whether TypeScript accepts a text in place of a file. What other files make of it is not
    * asked. Packages are not found here: what they export is `any`, which makes the same errors before and after.
    */
-  typeCheck(files: Iterable<string>): (file: string, text: string) => boolean {
+  typeCheck(files: ReadonlyMap<string, string>): (file: string, text: string) => boolean {
     const { compilerOptions } = JSON.parse(Deno.readTextFileSync(this.#config));
     const { ScriptTarget: { ESNext }, ModuleResolutionKind: { Bundler: moduleResolution } } = ts;
     const options = { ...compilerOptions, target: ESNext, module: ESNext, moduleResolution };
-    const paths = [...files].map((file) => this.path(file));
+    const paths = [...files.keys()].map((file) => this.path(file));
     let version = 0;
-    let changed: readonly [path: string, text?: string] = [""];
+    let changed: readonly [path: string, text: string] = ["", ""];
     const service = ts.createLanguageService({
       getCompilationSettings: () => ({ ...options, allowImportingTsExtensions: true }),
       getCurrentDirectory: () => this.#root,
@@ -105,17 +105,17 @@ export class Tree {
       getScriptFileNames: () => paths,
       getScriptVersion: (path) => path === changed[0] ? `${version}` : "0",
       getScriptSnapshot(path) {
-        const text = (path === changed[0] ? changed[1] : undefined) ?? ts.sys.readFile(path);
+        const text = path === changed[0] ? changed[1] : ts.sys.readFile(path);
         return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text);
       },
       fileExists: ts.sys.fileExists,
       readFile: ts.sys.readFile,
     });
-    const problems = (...change: [path: string, text?: string]) => {
+    const problems = (...change: [path: string, text: string]) => {
       version++;
       changed = change;
       return service.getSemanticDiagnostics(changed[0]).length;
     };
-    return (file, text) => problems(this.path(file), text) <= problems(this.path(file));
+    return (file, text) => problems(this.path(file), text) <= problems(this.path(file), files.get(file)!);
   }
 }
