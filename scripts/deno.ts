@@ -17,6 +17,7 @@
  */
 import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { partsOfTests, runParts, testFiles } from "./test_parts.ts";
 
 const root = new URL("../", import.meta.url);
 const PACKAGES = "scripts/packages/deno.json";
@@ -121,58 +122,26 @@ async function isFrozen(args: string[], config: string): Promise<boolean> {
  *
  * @param args The subcommand and its arguments.
  * @param env Variables added to this process's own.
- * @param after What to wait for before the first line of its output is shown. By default nothing.
  * @returns The exit code.
  */
-export async function runDeno(
-  args: string[],
-  env: Record<string, string> = {},
-  after?: Promise<unknown>,
-): Promise<number> {
+export async function runDeno(args: string[], env: Record<string, string> = {}): Promise<number> {
+  const process = (await denoCommand(args, env, "inherit")).spawn();
+  return (await process.status).code;
+}
+
+async function denoCommand(args: string[], env: Record<string, string>, output: "inherit" | "piped") {
   const [subcommand = "help", ...rest] = args;
   configFile ??= chooseConfig();
   const config = await configFile;
   const frozen = await isFrozen(rest, config) ? ["--frozen"] : [];
-  const command = new Deno.Command(Deno.execPath(), {
+  return new Deno.Command(Deno.execPath(), {
     args: [subcommand, "--config", config, ...frozen, ...rest],
     cwd: root,
     // For the processes that tests start
     env: { ...env, CHECKOUT_CONFIG: fileURLToPath(new URL(config, root)) },
-    stdout: after ? "piped" : "inherit",
-    stderr: after ? "piped" : "inherit",
+    stdout: output,
+    stderr: output,
   });
-  const process = command.spawn();
-  if (after) {
-    await Promise.all([
-      showAfter(after, process.stdout, Deno.stdout),
-      showAfter(after, process.stderr, Deno.stderr),
-    ]);
-  }
-  return (await process.status).code;
-}
-
-/** Shows what a process prints, and what came too early once its time has come. */
-async function showAfter(
-  time: Promise<unknown>,
-  from: ReadableStream<Uint8Array>,
-  to: { writeSync(bytes: Uint8Array): number },
-): Promise<void> {
-  const held: Uint8Array[] = [];
-  const show = () => {
-    for (const chunk of held.splice(0)) {
-      for (let written = 0; written < chunk.length;) written += to.writeSync(chunk.subarray(written));
-    }
-  };
-  let hasCome = false;
-  const released = time.finally(() => {
-    hasCome = true;
-    show();
-  });
-  for await (const chunk of from) {
-    held.push(chunk);
-    if (hasCome) show();
-  }
-  await released;
 }
 
 const looksLikePath = (arg: string) => !arg.startsWith("-") && (arg.includes("/") || arg.endsWith(".ts"));
@@ -186,31 +155,18 @@ async function test(args: string[]): Promise<number> {
   const lock = args.filter((arg) => arg === "--no-lock");
   const coverage = args.filter((arg) => arg.startsWith("--coverage="));
   // A flag such as --filter is about one run
-  if (args.length > lock.length + coverage.length) return await runDeno(["test", "-A", ...args, ...await testFiles()]);
-  const tests = testInHalves([...lock, ...coverage.flatMap((flag) => [flag, "--coverage-raw-data-only"])]);
-  const examples = runDeno(["test", "-A", "--doc", ...lock, ...DOCUMENTED], DOC_ENVIRONMENT, tests);
-  return Math.max(await tests, await examples);
-}
-
-/**
- * Runs half of the test files in one process and half in another, at the same time: most tests wait for servers. Of four
- * that follow one another by size, the first and the last are in one half, so that both take as long. Not
- * `deno test --parallel`, which has one process, and so one environment, for all of them.
- */
-async function testInHalves(flags: string[]): Promise<number> {
-  const sized = (await testFiles()).map((file) => ({ file, size: Deno.statSync(new URL(file, root)).size }));
-  const files = sized.sort((one, other) => one.size - other.size).map(({ file }) => file);
-  const half = (first: number) => files.filter((_, index) => [0, 1, 1, 0][index % 4] === first);
-  const shown = runDeno(["test", "-A", "--no-check", ...flags, ...half(0)]);
-  const held = runDeno(["test", "-A", "--no-check", ...flags, ...half(1)], {}, shown);
-  const codes = await Promise.all([shown, held]);
-  return Math.max(...codes);
-}
-
-/** Every test file of the checkout, in order. */
-async function testFiles(): Promise<string[]> {
-  const names = await readdir(new URL("tests/", root), { recursive: true });
-  return names.filter((name) => name.endsWith("_test.ts")).sort().map((name) => `tests/${name}`);
+  if (args.length > lock.length + coverage.length) {
+    return await runDeno(["test", "-A", ...args, ...await testFiles(root)]);
+  }
+  const flags = [...lock, ...coverage.flatMap((flag) => [flag, "--coverage-raw-data-only"])];
+  return await runParts([
+    await denoCommand(["test", "-A", "--doc", ...lock, ...DOCUMENTED], DOC_ENVIRONMENT, "piped"),
+    ...await Promise.all(
+      (await partsOfTests(root)).map((files) =>
+        denoCommand(["test", "-A", "--no-check", ...flags, ...files], {}, "piped")
+      ),
+    ),
+  ]);
 }
 
 /** `deno check`: the named files; without any, all TypeScript, and the examples of the provider modules. */

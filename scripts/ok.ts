@@ -95,16 +95,11 @@ async function run(args: string[], show: boolean): Promise<{ success: boolean; o
   return { success: (await process.status).success, output };
 }
 
-/** Adds up the summaries that `deno test` ends its runs with. */
+/** What `deno task test` ends with. */
 function countTests(output: string): Counts {
-  const counts: Counts = { passed: 0, failed: 0, ignored: 0 };
-  const summaries = /^(?:ok|FAILED) \| (\d+) passed(?: \(\d+ steps?\))? \| (\d+) failed(?: \(\d+ steps?\))?(.*)$/gm;
-  for (const [, passed, failed, rest] of output.matchAll(summaries)) {
-    counts.passed += Number(passed);
-    counts.failed += Number(failed);
-    counts.ignored += Number(rest?.match(/\| (\d+) ignored/)?.[1] ?? 0);
-  }
-  return counts;
+  const summaries = [...output.matchAll(/^(?:(\d+) ignored\n)?(\d+) passed, (\d+) failed$/gm)];
+  const [, ignored = 0, passed = 0, failed = 0] = summaries.at(-1) ?? [];
+  return { passed: Number(passed), failed: Number(failed), ignored: Number(ignored) };
 }
 
 const summary: string[] = [];
