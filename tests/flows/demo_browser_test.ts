@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { browserTest, openPage } from "../support/browser.ts";
 import { addAuthenticator, holdOffers } from "../support/webauthn_browser.ts";
 import { type RunningDemo, withDemo } from "../support/demo.ts";
+import { someOf } from "../support/thorough.ts";
 
 /** Gives a running demo and a window on it; whatever its pages complain about fails the test. */
 async function withDemoIn(page: Page, use: (demo: RunningDemo) => Promise<void>): Promise<void> {
@@ -197,8 +198,8 @@ const PAGES = [
   "/nowhere",
 ];
 
-for (const [size, viewport] of Object.entries(SIZES)) {
-  for (const colorScheme of ["light", "dark"] as const) {
+for (const [turn, [size, viewport]] of Object.entries(SIZES).entries()) {
+  for (const colorScheme of someOf(["light", "dark"] as const, turn, 2)) {
     browserTest(
       `demo in a browser: every page fits a ${size} and is accessible, ${colorScheme}`,
       async (page) => {

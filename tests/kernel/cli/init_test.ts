@@ -11,6 +11,7 @@ import { init as initIn } from "../../../src/cli/init/init.ts";
 import { askForRest, type Given, type Terminal } from "../../../src/cli/init/choices.ts";
 import { PROVIDERS } from "../../../src/cli/init/providers.ts";
 import { run } from "../../../src/cli/run.ts";
+import { thoroughTest } from "../../support/thorough.ts";
 
 const root = new URL("../../../", import.meta.url);
 const config = JSON.parse(await readFile(new URL("deno.json", root), "utf8"));
@@ -85,7 +86,7 @@ const PROJECTS: Record<string, string[]> = {
   postgres: ["--providers", "webauthn,credentials,resend", "--database", "postgres"],
 };
 
-Deno.test("init: projects for Deno have right types, are formatted, and pass their own tests", async () => {
+thoroughTest("init: projects for Deno have right types, are formatted, and pass their own tests", async () => {
   await using directory = await temporary();
   const names = Object.keys(PROJECTS);
   const flags: string[] = [];
