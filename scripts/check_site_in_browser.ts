@@ -30,6 +30,7 @@ export async function siteFaults(dist: URL, pages: readonly string[]): Promise<s
   const faults: string[] = [];
   try {
     const page = await browser.newPage();
+    page.setDefaultTimeout(120_000);
     let current = "";
     page.on("request", (request) => {
       if (!request.url().startsWith(site) && !request.url().startsWith("data:")) {
@@ -58,8 +59,13 @@ async function searchFaults(
   { word, page: wanted }: { word: string; page: string },
 ): Promise<string[]> {
   await page.goto(`${site}/index.html`);
-  await page.locator(".VPNavBarSearch button").first().click();
-  await page.locator(".VPLocalSearchBox input").fill(word);
+  const box = page.locator(".VPLocalSearchBox input");
+  // A click before the script of the page has run does nothing
+  for (let clicks = 0; clicks < 20 && !await box.isVisible(); clicks++) {
+    await page.locator(".VPNavBarSearch button").first().click();
+    await box.waitFor({ timeout: 6_000 }).catch(() => {});
+  }
+  await box.fill(word);
   const found = page.locator(`.VPLocalSearchBox a[href*="${wanted}"]`);
   return await found.first().waitFor({ timeout: 120_000 }).then(
     () => [],
