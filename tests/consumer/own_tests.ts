@@ -1,7 +1,7 @@
 /** Runs the project's own test files against the installed package. */
 import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { buildModules } from "../../scripts/build_npm.ts";
@@ -17,8 +17,11 @@ const denoLock = fileURLToPath(new URL("../../scripts/packages/deno.lock", impor
 /** How long one test file may take: the slowest takes some two minutes beside another. */
 const FILE_MILLISECONDS = 15 * 60_000;
 
-/** What takes longest: a browser, and thousands of requests whose cost is compared. */
-const WEEKLY = /_browser_test\.ts$|\brequest_cost_test\.ts$/;
+/** What takes longest: a browser, databases, several processes, thousands of generated requests. */
+const WEEKLY = new RegExp(
+  "_browser_test|/database_|/(?:differential|faults|killed_sign_in|memory|model|provider_failures|refresh_once|" +
+    "request_cost|session_differential|sign_in_order|single_use|token_cache)_test",
+);
 
 /** The test files that were made ready in a project. */
 export interface OwnTests {
@@ -33,14 +36,21 @@ const MODULES = "modules";
  * Copies the tests that are not tied to Deno into a consumer project, as JavaScript, and installs what they import. They
  * run against the installed package. Those that import internal modules, which it has joined, have a directory of their
  * own with a build of the same sources that has them: one process must not have both, since each has its own state.
+ * @param names Runs only the tests of these names.
  * @param short Leaves to `deno task weekly` what takes longest, and runs on Deno with each commit.
  */
-export async function prepareOwnTests(project: string, short: boolean): Promise<OwnTests> {
+export async function prepareOwnTests(
+  project: string,
+  short: boolean,
+  names: string[] | undefined,
+): Promise<OwnTests> {
   const all = await readTestFiles(tests);
   for (const { name, tie } of all) if (tie) console.log(`     on Deno only: ${name}, for its ${tie}`);
   const weekly = short ? all.filter(({ name, tie }) => !tie && WEEKLY.test(name)) : [];
   for (const { name } of weekly) console.log(`     weekly: ${name}`);
-  const portable = all.filter((each) => !each.tie && !weekly.includes(each));
+  const isAsked = ({ name }: TestFile) => names?.includes(basename(name, "_test.ts")) ?? true;
+  const portable = all.filter((each) => !each.tie && !weekly.includes(each) && isAsked(each));
+  if (names !== undefined) console.log(`     only: ${portable.map(({ name }) => name).join(", ")}`);
   const directory = join(project, "own");
   await compile(join(directory, "tests"), join(project, "node_modules/fastify-authjs/esm"));
   const modules = join(directory, MODULES, "node_modules/fastify-authjs");
@@ -61,8 +71,8 @@ export async function runOwnTests(node: string, { directory, files }: OwnTests):
     "--import=./deno_test.mjs",
     "--test",
     "--test-reporter=tap",
-    // The default is one less, which on a machine with two processors is one file after the other
-    `--test-concurrency=${availableParallelism()}`,
+    // Most tests wait for servers
+    `--test-concurrency=${availableParallelism() + 1}`,
     // A failed test may leave a server listening, which would keep its process alive
     "--test-force-exit",
     `--test-timeout=${FILE_MILLISECONDS}`,

@@ -4,6 +4,7 @@
  *
  * - `--dist=<directory>` tests the tarball of an earlier build instead; any other option is the build's.
  * - `--own-tests=20,26` runs the project's own tests on these releases of Node. The default is 24.
+ * - `--tests=jwe,session` runs only those of these files.
  * - `--short` leaves the other runtimes, package managers, bundlers and compilers, new projects, the upgrade and the
  *   slowest tests to `deno task weekly`.
  */
@@ -75,7 +76,7 @@ async function main(): Promise<void> {
       await checkLayouts(runtimes, project, work, tarball);
       await checkTools(tools.command, project, await makeProject(join(work, "tools")), tarball);
     }
-    await checkOwnTests(runtimes, project, ownTests.split(","), short);
+    await checkOwnTests(runtimes, project, ownTests.split(","), short, option("tests")?.split(","));
   } finally {
     await rm(work, { recursive: true, force: true });
   }
@@ -89,7 +90,7 @@ function option(name: string): string | undefined {
 }
 
 function isOfBuild(arg: string): boolean {
-  return !/^--(?:dist=|own-tests=|short$)/.test(arg);
+  return !/^--(?:dist=|own-tests=|tests=|short$)/.test(arg);
 }
 
 /** Installs the tarball beside Fastify and looks at what was installed. */
@@ -176,8 +177,14 @@ async function checkLayouts(
 }
 
 /** Runs the project's own tests on some releases of Node. */
-async function checkOwnTests(runtimes: Runtime[], project: string, releases: string[], short: boolean): Promise<void> {
-  const tests = await prepareOwnTests(project, short);
+async function checkOwnTests(
+  runtimes: Runtime[],
+  project: string,
+  releases: string[],
+  short: boolean,
+  names: string[] | undefined,
+): Promise<void> {
+  const tests = await prepareOwnTests(project, short, names);
   for (const release of releases) {
     const runtime = runtimes.find(({ name }) => name.startsWith(`Node ${release}.`));
     if (!runtime) throw new Error(`--own-tests names Node ${release}, which cannot be had here`);
