@@ -18,7 +18,16 @@ import { parseArgs } from "node:util";
 import { type Mutant, mutantsOf } from "./mutants.ts";
 import { type Baseline, Tree } from "./tree.ts";
 
-const SOURCES = ["src/session", "src/store", "src/jwt", "src/guard", "src/core", "src/routes/callback", "src/actions"];
+const SOURCES = [
+  "src/session",
+  "src/store",
+  "src/jwt",
+  "src/guard",
+  "src/adapter",
+  "src/core",
+  "src/routes/callback",
+  "src/actions",
+];
 /** They need a browser, a server or a build, or look at neither sessions nor sign-ins. */
 const OTHER_TESTS = /_browser_|\/(?:bundle|cli|database|demo|examples|init|nginx|npm|request_cost|site|start)_/;
 /** How long the tests for a mutant take together at most, on the sources as they are. */
