@@ -46,20 +46,21 @@ export async function runParts(commands: readonly Deno.Command[]): Promise<numbe
   };
   await Promise.all(Array.from({ length: availableParallelism() + 1 }, work));
   await shown;
-  console.log(summaryOf((await Promise.all(outputs)).join("")));
+  console.log(summaryOf((await Promise.all(outputs)).join(""), code));
   return code;
 }
 
-/** Adds up the summaries that `deno test` ends its runs with, and names what failed. */
-function summaryOf(output: string): string {
+/** Adds up the summaries that `deno test` ends its runs with, and names what failed. A file may fail before its tests. */
+function summaryOf(output: string, code: number): string {
   const text = stripVTControlCharacters(output);
   const count = (what: string) => {
     const counts = text.matchAll(new RegExp(`^(?:ok|FAILED) \\|.*?\\b(\\d+) ${what}`, "gm"));
     return [...counts].reduce((sum, [, number]) => sum + Number(number), 0);
   };
+  const failures = count("failed") || Math.min(code, 1);
   const failed = new Set(text.match(/^.* => \.\/.*:\d+:\d+$/gm) ?? []);
   const ignored = count("ignored") > 0 ? `${count("ignored")} ignored\n` : "";
-  return `\n${[...failed].join("\n")}\n${ignored}${count("passed")} passed, ${count("failed")} failed`;
+  return `\n${[...failed].join("\n")}\n${ignored}${count("passed")} passed, ${failures} failed`;
 }
 
 /** Shows what a process prints, and what came too early once its time has come. Gives all of it. */
