@@ -41,7 +41,8 @@ export async function runParts(commands: readonly Deno.Command[]): Promise<numbe
       const output = showAfter(shown, process.stdout, Deno.stdout);
       shown = Promise.all([output, showAfter(shown, process.stderr, Deno.stderr)]);
       outputs.push(output);
-      code = Math.max(code, (await process.status).code);
+      const status = await process.status;
+      code = Math.max(code, status.code); // not in one expression: another part may have failed meanwhile
     }
   };
   await Promise.all(Array.from({ length: availableParallelism() + 1 }, work));
@@ -50,7 +51,7 @@ export async function runParts(commands: readonly Deno.Command[]): Promise<numbe
   return code;
 }
 
-/** Adds up the summaries that `deno test` ends its runs with, and names what failed. A file may fail before its tests. */
+/** Adds up the summaries that `deno test` ends its runs with, and names what failed, which may be a whole file. */
 function summaryOf(output: string, code: number): string {
   const text = stripVTControlCharacters(output);
   const count = (what: string) => {
