@@ -29,17 +29,17 @@ export interface ContextRequest extends Received {
 /** Builds the context: each part of what a request, or the application, asks is normalised here and nowhere else. */
 export function requestContext(
   request: FastifyRequest,
-  { id, parameters, query: sentQuery, body: sentBody, ...asked }: ContextRequest,
+  asked: ContextRequest,
   { auth, mountPath, readSession }: Mount,
 ): RequestContext {
-  const { action, method, origin, headers, limited, fromApplication = false } = asked;
+  const { action, method, origin, headers, id, parameters, limited, fromApplication = false } = asked;
   const { config } = auth;
   const { log } = request;
   const settings = auth.settings(origin.secure);
   const provider = config.providers.get(id ?? "");
   const route = { action, method, type: provider?.type, parameters };
-  const { query, callbackUrl } = authQuery(sentQuery, route, origin.href);
-  const fields = method === "POST" ? authBody(sentBody, action) : undefined;
+  const { query, callbackUrl } = authQuery(asked.query, route, origin.href);
+  const fields = method === "POST" ? authBody(asked.body, action) : undefined;
   // One field of the sign-in page may be for a user name and for the address of a mail.
   const isOfName = provider?.type === "email" && fields?.email === undefined && fields?.username !== undefined;
   const sent = isOfName ? { ...fields, email: fields.username } : fields;
@@ -52,21 +52,24 @@ export function requestContext(
   const { cookie } = headers;
   const cookies = cookie ? normalizeCallbackCookie(cookie, settings.callbackUrlCookie.name, origin.href) : "";
   return {
-    ...asked,
-    limited,
-    fromApplication,
     request,
     auth,
     config,
     settings,
     mountPath,
+    origin,
+    action,
     provider,
+    method,
+    limited,
+    headers,
     cookies,
     held: readSessionCookie(cookies, settings.cookie.name),
     query,
     body,
     callbackUrl: body?.callbackUrl as string | undefined,
     rememberMe: config.ephemeralMaxAge === undefined || (choice === undefined ? undefined : choice !== "false"),
+    fromApplication,
     publish: eventsOf(request, { mountPath, provider: provider?.id }),
     readSession: () => readSession(request),
     logger: toCoreLogger(log, config.core.logger, config.core.debug),
