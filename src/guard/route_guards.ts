@@ -1,5 +1,6 @@
 /** The guards that the routes of an application declare. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
+import type { GuardSecurity } from "../features/feature.ts";
 import { DOCUMENTS } from "../features/mod.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { invalid } from "../utils/arguments.ts";
@@ -170,10 +171,18 @@ function guardsOf(route: RouteOptions, scope: FastifyInstance): Guarding[] {
     if (guarding === undefined) continue;
     const { source, codes, security } = guarding;
     if (typeof source !== "function" && isSignInRoute(route, source)) continue;
-    const { codes: others = [], security: ways = [] } = required.get(source) ?? {};
-    required.set(source, { source, codes: [...codes, ...others], security: [...security, ...ways] });
+    const { codes: others = [], security: ways = security } = required.get(source) ?? {};
+    required.set(source, { source, codes: [...codes, ...others], security: inBoth(security, ways) });
   }
   return [...required.values()];
+}
+
+/** The ways that pass two guards. For one of which a session does not count either, it counts for none. */
+function inBoth(some: readonly GuardSecurity[], others: readonly GuardSecurity[]): GuardSecurity[] {
+  return some.flatMap((way) => {
+    const other = others.find(({ name }) => name === way.name);
+    return other === undefined ? [] : [way.isAlone ? way : other];
+  });
 }
 
 const GUARD_HOOKS = ["onRequest", "preParsing", "preValidation", "preHandler"] as const;

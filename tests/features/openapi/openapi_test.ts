@@ -296,6 +296,24 @@ Deno.test("a route for access tokens says so, and whether a session passes, too"
   assertEquals(paths["/both"]!.get!.security, [cookie, { accessToken: [] }]);
 });
 
+Deno.test("an access token is enough for a route if each of its guards lets it pass", async () => {
+  const config = testConfig({ origin: "http://localhost", apiAccess: {} });
+  await using app = await documentedApp(config);
+  const guard = (...tokens: ("session" | "access")[]) => requireSession(config, tokens.length > 0 ? { tokens } : {});
+  app.get("/each", { onRequest: [guard("session", "access"), guard("session", "access")] }, ok);
+  app.get("/first", { onRequest: [guard("session", "access"), guard()] }, ok);
+  app.get("/last", { onRequest: [guard(), guard("session", "access")] }, ok);
+  app.get("/alone", { onRequest: [guard("access"), guard("session", "access")] }, ok);
+  const { paths } = await validDocumentOf(app);
+  const access = { accessToken: [] };
+  const [cookie] = paths["/first"]!.get!.security!;
+  assertEquals(Object.keys(cookie!), ["authjs.session-token"]);
+  assertEquals(paths["/first"]!.get!.security, [cookie]);
+  assertEquals(paths["/last"]!.get!.security, [cookie]);
+  assertEquals(paths["/each"]!.get!.security, [cookie, access]);
+  assertEquals(paths["/alone"]!.get!.security, [access]);
+});
+
 Deno.test("what the application says itself stays: schemes, security, answers, other routes", async () => {
   const securitySchemes = Object.freeze({
     login: { type: "apiKey", in: "cookie", name: "authjs.session-token" },
