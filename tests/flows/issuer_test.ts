@@ -167,6 +167,15 @@ Deno.test("a mix-up: an issuer on the same host with endpoints of its own is ref
   }, oauthSettings);
 });
 
+Deno.test("an issuer whose metadata lack an endpoint that is configured is refused", async () => {
+  await withProvider(OAUTH, async (parts) => {
+    const { issuer } = parts.provider;
+    const lacking = { issuer, token_endpoint: `${issuer}${PATHS.token}` };
+    parts.provider.documents.set("/.well-known/oauth-authorization-server", lacking);
+    await assertRefused(parts, issuer);
+  }, oauthSettings);
+});
+
 Deno.test("an issuer that is no such thing is refused without a request", async () => {
   for (const suffix of ["?a=b", "#a"]) {
     await withProvider(OAUTH, async (parts) => {

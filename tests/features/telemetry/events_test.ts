@@ -44,6 +44,14 @@ function withoutBase(events: Event[]): Record<string, unknown>[] {
 
 const trusting = (config: FastifyAuthConfig) => testApp(config, { trustProxy: true });
 
+Deno.test("a sign-in that the jwt callback refuses is no event of a sign-in", async () => {
+  await observed(async (events) => {
+    await using app = await trusting(testConfig({ callbacks: { jwt: () => null } }));
+    await new Client(app).signIn(ADA);
+    assertEquals(events.filter(({ channel }) => channel === "sign-in"), []);
+  });
+});
+
 Deno.test("a sign-in, another one in its place and a sign-out are events with address and agent", async () => {
   await observed(async (events) => {
     await using app = await trusting(testConfig());

@@ -1,7 +1,7 @@
 /** Sessions in a JWT that are listed and ended through a `store`. */
 import { assert, assertEquals, assertFalse, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
 import { stub } from "@std/testing/mock";
-import { decode, encode, type JWT } from "@auth/core/jwt";
+import { decode, encode, type JWT, type JWTDecodeParams } from "@auth/core/jwt";
 import type { FastifyInstance } from "fastify";
 import {
   type AuthObject,
@@ -355,6 +355,37 @@ Deno.test("tokens from before the store was set are valid, and end with all sess
       assertEquals(store.calls, ["get", "get"]);
     });
   });
+});
+
+Deno.test("the store keeps the end of a session for as long as its tokens may be used", async () => {
+  // A request may be under way for a quarter of an hour; the life of tokens of another codec is not known.
+  const cases = [[{}, HOUR + 15 * MINUTE], [
+    { jwt: { encode, decode: (params: JWTDecodeParams) => decode(params) } },
+    400 * DAY + 15 * MINUTE,
+  ]] as const;
+  for (const [overrides, expected] of cases) {
+    const lives: number[] = [];
+    const inner = memoryStore();
+    const store: Store = {
+      ...inner,
+      async set(key, value, milliseconds) {
+        lives.push(milliseconds);
+        await inner.set(key, value, milliseconds);
+      },
+    };
+    await withSetup(
+      async ({ auth, app }) => {
+        const client = new Client(app);
+        await client.signIn({ username: "ada", password: "open" });
+        const [{ id }] = (await client.get("/sessions")).json();
+        lives.length = 0;
+        assert(await auth.revokeSession(id));
+        assertEquals(lives, [expected]);
+      },
+      { session: { maxAge: HOUR / 1000 }, ...overrides },
+      store,
+    );
+  }
 });
 
 Deno.test("a session whose record was lost ends all the same", () => {
