@@ -62,7 +62,8 @@ async function read(reads: RequestReads, latest: LatestRead): Promise<SessionRea
       }
       const readToken = settings.strategy === "jwt" ? readJwtSession : readDatabaseSession;
       if (length === 0 || length > settings.longestToken) found = refuseToken(cookie, MALFORMED, context);
-      else found = await asOwn(context, readToken, cookie, context);
+      else if (settings.callsApplication) found = await asOwn(context, readToken, cookie, context);
+      else found = await readToken(cookie, context);
       // The cookies of the client are those of another session, or of none.
       if (settings.use === "header") found = { ...found, update: undefined };
     }

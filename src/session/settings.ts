@@ -105,6 +105,9 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
     callbacks: core.callbacks ?? {},
     event: core.events?.session,
     hooks,
+    /** Whether a read calls functions of the application, which may ask for the session that it reads. */
+    callsApplication: strategy === "database" || !ownTokens || store !== undefined || hooks.length > 0 ||
+      [core.callbacks?.jwt, core.callbacks?.session, core.events?.session].some((each) => each !== undefined),
     refreshes: hooks.some(({ refreshes }) => refreshes),
     /** Leaves out the claims that no session may have: a callback may put all of them into one. */
     leaveOut: hiddenClaims.length > 0

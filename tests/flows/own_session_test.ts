@@ -1,6 +1,8 @@
 /** Functions of the application that ask for the session which they are called for get an answer at once. */
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { decode, encode } from "@auth/core/jwt";
+import { stub } from "@std/testing/mock";
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import Fastify, { type FastifyInstance } from "fastify";
 import { type AuthObject, createAuth, type FastifyAuthConfig, getSession, memoryStore } from "fastify-authjs";
@@ -288,6 +290,19 @@ Deno.test("F2: reads of one request at the same time still share one call of the
   calls = 0;
   await asked.client.get("/me");
   assertEquals(calls, 1);
+});
+
+Deno.test("F2: a read that calls no function of the application keeps no asynchronous context", async () => {
+  const callback: Partial<FastifyAuthConfig> = { callbacks: { jwt: ({ token }) => token } };
+  for (const [options, expected] of [[{}, 0], [callback, 1]] as const) {
+    await using asked = await asking(() => options, () => undefined);
+    // On Node 20 the first one makes each promise of the process slower.
+    using run = stub(AsyncLocalStorage.prototype, "run", (_context: unknown, work: () => unknown, ...args: []) => {
+      return work(...args);
+    });
+    assertEquals((await asked.client.get("/me")).json().session.user.name, "ada");
+    assertEquals(run.calls.length, expected);
+  }
 });
 
 Deno.test("F2: an update of the session that a callback begins is an error that says what to do", async () => {
