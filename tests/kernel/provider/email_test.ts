@@ -309,6 +309,19 @@ Deno.test("a link for another address, with another token or cut short is no lin
     assertEquals(await reader(client), ADA);
   }));
 
+Deno.test("nobody signs in as the owner of a similar address that the database takes for the same", async () => {
+  const adapter = memoryAdapter();
+  await adapter.createUser({ id: "1", email: ADA, emailVerified: new Date() });
+  const withoutAccents = (text: string) => text.normalize("NFD").replace(/\p{M}/gu, "");
+  const getUserByEmail = (email: string) => adapter.getUserByEmail(withoutAccents(email));
+  await withMail({ config: { adapter: { ...adapter, getUserByEmail } } }, async ({ app, smtp }) => {
+    const client = new Client(app);
+    assertEquals((await ask(client, "áda@example.com")).statusCode, 503);
+    for (const mail of smtp.mails) await client.confirm(linkIn(mail));
+    assertEquals(await reader(client), null);
+  });
+});
+
 Deno.test("the callback URL in the link never leaves the origin", () =>
   withMail({}, async ({ app, smtp }) => {
     for (const [asked, followed] of [["/welcome", "/welcome"], ["https://evil.example/", ""]] as const) {
