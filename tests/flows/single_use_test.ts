@@ -1,5 +1,6 @@
 /** A sign-in link signs in once, also over an adapter that looks it up and deletes it in two steps. */
 import { assert, assertEquals, assertFalse } from "@std/assert";
+import { stub } from "@std/testing/mock";
 import type { VerificationToken } from "@auth/core/adapters";
 import type { FastifyInstance } from "fastify";
 import type { FastifyAuthConfig } from "fastify-authjs";
@@ -132,6 +133,18 @@ for (const store of [undefined, testStore()]) {
     assertEquals(store?.owners.size ?? 0, 0);
   });
 }
+
+Deno.test("a sign-in link that was used up before the database failed can be used again", async () => {
+  await using fleet = await startFleet(1);
+  const link = await fleet.link();
+  {
+    using _ = stub(fleet.tables.sessions, "set", () => {
+      throw new Error("connection lost");
+    });
+    assertEquals((await new Client(fleet.apps[0]!).confirm(link)).statusCode, 503);
+  }
+  assertEquals(await fleet.signedInBy(link, 2), 1);
+});
 
 Deno.test("a sign-in link that another process never gives back is a 503, and stays usable", async () => {
   const store = testStore();
