@@ -108,6 +108,15 @@ Deno.test("U2: another account with the same address gets nothing, and the log n
   }
 });
 
+Deno.test("U2: the log names the user also if its accounts cannot be listed", async () => {
+  const unlisted = (adapter: Adapter) => withAccountList(adapter, () => Promise.reject(new Error("down")));
+  await using setup = await over(emptyTables(), {}, unlisted);
+  await breakOff(setup);
+  const [left] = setup.tables.users.keys();
+  assert(isRefused(await signIn(setup, MALLORY)));
+  assert(setup.lines.some(({ msg }) => msg.includes(`was refused, since the user ${left}`)));
+});
+
 Deno.test("U2: without a record nothing is taken over: in another process, and after an hour", async () => {
   const tables = emptyTables();
   await using first = await over(tables);
