@@ -21,6 +21,7 @@ const FORMATS: Record<string, Format> = {
   "numeric text": (date) => String(date.valueOf()),
   bigint: (date) => BigInt(date.valueOf()),
   "an object": (date) => ({ valueOf: () => date.valueOf() }),
+  "an object of Neo4j": (date) => ({ toStandardDate: () => date }),
 };
 
 /** A browser of an application over a database with such dates. */
