@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import { withAccountList } from "fastify-authjs/adapters";
+import process from "node:process";
 import { captureLog, testApp, testConfig } from "../support/app.ts";
 import { Client } from "../support/client.ts";
 import { faultyAdapter } from "../support/faults.ts";
@@ -112,6 +113,27 @@ Deno.test("a user that the database did not answer for is deleted once it does, 
   const other = await oauthApp(tables, adapter);
   const client = await signedIn(other.app, "one", ADA);
   assertEquals((await client.get("/me")).json().session.user.email, ADA.email);
+});
+
+Deno.test("a user that could not be deleted at the second attempt either is deleted at a later one", async () => {
+  const tables = emptyTables();
+  const { app, faults, calls } = await oauthApp(tables, { ...memoryAdapter(tables), ...deleting(tables) });
+  for (const method of ["linkAccount", "deleteUser"]) faults.set(method, "hangs");
+  await signInAs(new Client(app), "one", ADA);
+  await until(() => calls.filter((name) => name === "deleteUser").length >= 2);
+  faults.clear();
+  await until(() => tables.users.size === 0);
+});
+
+Deno.test("a user that is still to be deleted does not keep the process from ending", async () => {
+  const tables = emptyTables();
+  const { app, faults } = await oauthApp(tables, { ...memoryAdapter(tables), ...deleting(tables) });
+  for (const method of ["linkAccount", "deleteUser"]) faults.set(method, "hangs");
+  await signInAs(new Client(app), "one", ADA);
+  // Of timers those for which a process goes on.
+  await until(() => !process.getActiveResourcesInfo().includes("Timeout"));
+  assertEquals(tables.users.size, 1);
+  faults.clear();
 });
 
 /** What other sign-ins do meanwhile to a user that was left. */
