@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -41,11 +41,9 @@ export async function install(built: string | undefined): Promise<void> {
   if (built === undefined) {
     await run(process.execPath, ["task", "build:npm"], { cwd: root, maxBuffer: 2 ** 26 });
   }
-  const packed = await run("npm", ["pack", "--json"], {
-    cwd: built ?? join(root, "npm"),
-    maxBuffer: 2 ** 26,
-  });
-  const tarball = join(built ?? join(root, "npm"), JSON.parse(packed.stdout)[0].filename);
+  const cwd = built === undefined ? join(root, "npm") : resolve(built);
+  const packed = await run("npm", ["pack", "--json"], { cwd, maxBuffer: 2 ** 26 });
+  const tarball = join(cwd, JSON.parse(packed.stdout)[0].filename);
   // Core would have another release of @simplewebauthn/server.
   const options = ["--no-save", "--no-package-lock", "--no-audit", "--no-fund", "--legacy-peer-deps"];
   await run("npm", ["install", ...options, tarball], { cwd: directory });

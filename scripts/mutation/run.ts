@@ -29,7 +29,8 @@ const SOURCES = [
   "src/actions",
 ];
 /** They need a browser, a server or a build, or look at neither sessions nor sign-ins. */
-const OTHER_TESTS = /_browser_|\/(?:bundle|cli|database|demo|examples|init|nginx|npm|request_cost|site|start)_/;
+const OTHER_TESTS =
+  /_browser_|\/(?:bundle|cli|database_(?:libsql|outage|postgres|processes|redis)|demo|examples|init|nginx|npm|request_cost|site|start)_/;
 /** How long the tests for a mutant take together at most, on the sources as they are. */
 const MOST_MS = 120_000;
 

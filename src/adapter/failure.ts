@@ -102,8 +102,8 @@ function matches(error: Record<string, unknown>, { code = [], mongo = [], name =
   const ofCodes = /^Mongo/.test(String(error.name)) ? [...code, ...mongo] : code;
   return ofCodes.some((pattern) => codes.some((each) => pattern.test(each))) ||
     code.some((pattern) => pattern.test(`HTTP ${httpStatusCode ?? status ?? statusCode}`)) ||
-    name.some((pattern) => pattern.test(String(error.name ?? ""))) ||
-    message.some((pattern) => pattern.test(String(error.message ?? "")));
+    name.some((pattern) => pattern.test(String(error.name))) ||
+    message.some((pattern) => pattern.test(String(error.message)));
 }
 
 const MISSING_ROW: Patterns = {
