@@ -29,8 +29,10 @@ const SOURCES = [
   "src/actions",
 ];
 /** They need a browser, a server or a build, or look at neither sessions nor sign-ins. */
-const OTHER_TESTS =
-  /_browser_|\/(?:bundle|cli|database_(?:libsql|outage|postgres|processes|redis)|demo|examples|init|nginx|npm|request_cost|site|start)_/;
+const OTHER_TESTS = new RegExp(
+  "_browser_|/(?:bundle|cli|demo|examples|init|nginx|npm|request_cost|site|start)_" +
+    "|/database_(?:libsql|outage|postgres|processes|redis)_",
+);
 /** How long the tests for a mutant take together at most, on the sources as they are. */
 const MOST_MS = 120_000;
 
@@ -118,10 +120,11 @@ function sharesOf(name: string): number[] {
  * The tests that call the function, or else use the file: first those that are named after the file, or call most of
  * what the change names.
  */
-function testsFor({ file, within, id }: Mutant): Baseline[] {
+function testsFor({ file, within, kind, id }: Mutant): Baseline[] {
   const callsIt = ({ calls }: Baseline) => calls[`${file} ${within}`] !== undefined;
   const usesFile = ({ calls }: Baseline) => Object.keys(calls).some((each) => each.startsWith(`${file} `));
-  const shares = [...new Set(id.slice(file.length).match(/#?\w+/g))].map(sharesOf);
+  const named = `${within} ${id.slice(id.indexOf(kind) + kind.length)}`;
+  const shares = [...new Set(named.match(/#?\w+/g))].map(sharesOf);
   const ranked = baselines.map((each, i) => {
     const isNamed = each.file.includes(basename(file, ".ts"));
     const weight = shares.reduce((sum, share) => sum + share[i]!, isNamed ? 1 : Number.EPSILON);
