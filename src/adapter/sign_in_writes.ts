@@ -35,7 +35,7 @@ export class SignInWrites {
   #asked: AccountId | undefined;
   /** A user that an earlier sign-in has created for it, and one that has its address. */
   #left: AdapterUser | undefined;
-  #found: AdapterUser | undefined;
+  #found: AdapterUser | null = null;
   #account: AccountId | undefined;
   #accountLinked = false;
   #credentialId: string | undefined;
@@ -100,7 +100,7 @@ export class SignInWrites {
           this.#left = user;
           return null;
         }
-        this.#found = user ?? undefined;
+        this.#found = user;
         return user;
       },
     });
@@ -139,7 +139,7 @@ export class SignInWrites {
   /** Says which user a sign-in was refused for, if another one may have left it. Never rejects. */
   async explainRefusal(): Promise<void> {
     const user = this.#found;
-    if (user === undefined || user.emailVerified) return;
+    if (user === null || user.emailVerified) return;
     if (await this.#hasOtherAccount(user.id).catch(() => false)) return;
     const message = `A sign-in with "${this.#asked!.provider}" was refused, since the user ${user.id} has its e-mail ` +
       "address, and is not linked to that account. If that user has no account at all, its first sign-in was broken " +
