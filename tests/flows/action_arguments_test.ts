@@ -75,6 +75,17 @@ Deno.test("G3: a sign-in with a password whose request has no body is a 400, and
   assertEquals([statusCode, JSON.parse(body).code, tried], [400, "FST_AUTHJS_BODY_INVALID", []]);
 });
 
+Deno.test("G3: a sign-in at a provider needs no body, and keeps what a body asks for", async () => {
+  await using app = await appOf((auth, request, reply) =>
+    auth.signIn(request, reply, "github", { fields: request.body } as object)
+  );
+  const client = new Client(app);
+  const without = await client.request("POST", "/act");
+  assertStringIncludes(String(without.headers.location), "https://github.com/login/oauth/authorize?");
+  const refused = await client.request("POST", "/act", { json: 5 });
+  assertEquals([refused.statusCode, refused.json().code], [400, "FST_AUTHJS_BODY_INVALID"]);
+});
+
 Deno.test("G3: fields of a wrong type, a provider and a callback URL of a body are never a 5xx", async () => {
   await using app = await appOf(async (auth, request, reply) => {
     // deno-lint-ignore no-explicit-any -- a body can be anything

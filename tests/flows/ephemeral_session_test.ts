@@ -113,6 +113,19 @@ for (const [strategy, config] of strategies()) {
     const other = new Client(always);
     assertIsKept(await other.signIn({ ...FIELDS, rememberMe: "false" }));
     assertAbout(await lifeOf(other), 30 * DAY);
+
+    // A session from before goes on as it was made.
+    await using usual = await testApp(testConfig({ ...rest, session: { ...session, updateAge: 0 } }));
+    const before = new Client(usual);
+    await before.signIn({ ...FIELDS, rememberMe: "false" });
+    await using since = await testApp(testConfig({
+      ...rest,
+      session: { ...session, ephemeralMaxAge: false, updateAge: 0 },
+    }));
+    const after = new Client(since);
+    for (const [name, value] of before.cookies) after.cookies.set(name, value);
+    assertEndsWithBrowser(await after.get("/me"));
+    assertAbout(await lifeOf(after), 12 * HOUR);
   });
 }
 

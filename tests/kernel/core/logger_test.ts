@@ -5,6 +5,7 @@ import {
   CredentialsSignin,
   JWTSessionError,
   MissingCSRF,
+  OAuthCallbackError,
   SignOutError,
 } from "@auth/core/errors";
 import { logError, toCoreLogger } from "../../../src/core/logger.ts";
@@ -49,6 +50,14 @@ Deno.test("addresses in errors are written without the values of their parameter
   const text = JSON.stringify(lines);
   assertFalse(text.includes("s3cret"), text);
   assertStringIncludes(text, "(https://api.example/me?access_token=[redacted]&v=[redacted]): client error");
+});
+
+Deno.test("the log has what a provider answered, by name", () => {
+  const { log, lines } = setUp();
+  const answer = { provider: "op", status: 400, error: "invalid_client", error_description: "Unknown client" };
+  logError(log, new OAuthCallbackError("x", { cause: answer }));
+  const { provider, status, error, error_description } = lines[0]!.authjs;
+  assertEquals({ provider, status, error, error_description }, answer);
 });
 
 Deno.test("a refused token is told as core's JWTSessionError would be; the application's own logger gets one", () => {
