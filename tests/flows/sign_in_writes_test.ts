@@ -215,6 +215,20 @@ for (const method of ["linkAccount", "createSession", "createAuthenticator"] as 
   }
 }
 
+Deno.test("passkeys: a passkey that was stored before the database failed keeps its user", async () => {
+  const tables = emptyTables();
+  const { faults, ...faulty } = faultyAdapter({ ...webAuthnAdapter(tables), ...deleting(tables) });
+  const app = await testApp(webAuthnConfig(tables, { adapter: faulty.adapter }));
+  const client = new WebAuthnClient(app);
+  const authenticator = new SoftwareAuthenticator("https://app.example");
+  faults.set("createAuthenticator", "throws afterwards");
+  assertEquals((await client.register(authenticator, { email: ADA.email })).statusCode, 503);
+  faults.clear();
+  assertEquals([tables.users.size, tables.accounts.length, tables.authenticators.size], [1, 1, 1]);
+  await client.authenticate(authenticator);
+  assertEquals((await client.user())?.email, ADA.email);
+});
+
 Deno.test("passkeys: a second device that could not be stored is no account, and its user stays", async () => {
   const tables = emptyTables();
   const { faults, ...faulty } = faultyAdapter({ ...webAuthnAdapter(tables), ...deleting(tables) });
