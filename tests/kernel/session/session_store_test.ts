@@ -422,6 +422,25 @@ Deno.test("while the store fails, reads are unavailable, and the cookie stays", 
     assertEquals(await reader(client), "ada");
   }));
 
+Deno.test("each time that the store fails the log says once that sessions are updated without it", async () => {
+  const store = counting(memoryStore());
+  const { logger, lines } = captureLog();
+  await using app = await testApp(testConfig({ store, callbacks: changing }), { logger });
+  const client = await signedIn(app);
+  const update = async () => {
+    const json = { csrfToken: await client.csrfToken(), data: {} };
+    assertEquals((await client.request("POST", "/auth/session", { json })).statusCode, 200);
+  };
+  const said: number[] = [];
+  for (const fails of [false, true, true, false, true]) {
+    store.faults.clear();
+    if (fails) { for (const method of ["lock", "unlock", "get", "set"]) store.faults.add(method); }
+    await update();
+    said.push(lines.filter(({ msg }) => msg.includes("() failed; sessions are refreshed")).length);
+  }
+  assertEquals(said, [0, 1, 1, 1, 2]);
+});
+
 Deno.test("a store that returns nothing has failed", () => {
   const store = memoryStore();
   return withSetup(
