@@ -177,7 +177,7 @@ function guardsOf(route: RouteOptions, scope: FastifyInstance): Guarding[] {
   return [...required.values()];
 }
 
-/** The ways that pass two guards. For one of which a session does not count either, it counts for none. */
+/** The ways by which a request passes both guards. If a session does not pass one of them, it does not pass both. */
 function inBoth(some: readonly GuardSecurity[], others: readonly GuardSecurity[]): GuardSecurity[] {
   return some.flatMap((way) => {
     const other = others.find(({ name }) => name === way.name);

@@ -6,6 +6,7 @@ import type { Page } from "playwright-core";
 import { testApp, testConfig } from "../support/app.ts";
 import { ATTEMPT } from "../support/attempts.ts";
 import { browserTest } from "../support/browser.ts";
+import { OPENID_CLIENT } from "../support/oauth_client.ts";
 import { seededRandom } from "../support/random.ts";
 import { ALL_CHECKS } from "../support/scripted_sign_in.ts";
 import { ScriptedProvider } from "../support/scripted_provider.ts";
@@ -22,8 +23,7 @@ interface Scene {
 async function withProviderSite(run: (scene: Scene) => Promise<void>): Promise<void> {
   await using provider = await ScriptedProvider.start();
   provider.documents.set("/authorize", { question: "who are you?" });
-  const settings = { id: "op", name: "OP", type: "oidc", clientId: "client", clientSecret: "secret" };
-  const providers = [{ ...settings, issuer: provider.issuer, checks: ALL_CHECKS }];
+  const providers = [{ ...OPENID_CLIENT, issuer: provider.issuer, checks: ALL_CHECKS }];
   const config = testConfig({ providers: providers as unknown as FastifyAuthConfig["providers"] });
   await using app = await testApp(config, { forceCloseConnections: true });
   app.get<{ Params: { name: string } }>(

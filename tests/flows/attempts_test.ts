@@ -12,6 +12,7 @@ import {
   clearedCookies,
   locationOf,
   oauthApp,
+  OPENID_CLIENT,
   pathOf,
   type ProviderSettings,
   signedInName,
@@ -125,19 +126,11 @@ Deno.test("beside a session cookie of 3 KB four attempts and more are kept, in 4
   for (const origin of ["http://localhost", "https://app.example"]) {
     await withProvider({}, async ({ provider }) => {
       const { issuer } = provider;
-      const settings = {
-        id: "op",
-        name: "OP",
-        type: "oidc",
-        clientId: "client",
-        clientSecret: "secret",
-        issuer,
-      };
       const { app, browser } = await oauthApp({}, {
         origin,
         providers: [
           passwordProvider(),
-          { ...settings, checks: ALL_CHECKS },
+          { ...OPENID_CLIENT, issuer, checks: ALL_CHECKS },
         ] as unknown as FastifyAuthConfig["providers"],
         callbacks: { jwt: ({ token }) => ({ ...token, groups: "g".repeat(1950) }) },
       });

@@ -5,7 +5,7 @@ import type { FastifyAuthConfig } from "fastify-authjs";
 import Passkey from "fastify-authjs/providers/passkey";
 import { testApp } from "../support/app.ts";
 import { Client, setCookies } from "../support/client.ts";
-import { pathOf } from "../support/oauth_client.ts";
+import { locationOf, OPENID_CLIENT, pathOf, startSignIn } from "../support/oauth_client.ts";
 import { ADA, offerConfig } from "../support/passkey_offer.ts";
 import { ScriptedProvider } from "../support/scripted_provider.ts";
 import { ALL_CHECKS } from "../support/scripted_sign_in.ts";
@@ -25,6 +25,11 @@ Deno.test("the offer leads to no other origin", async () => {
 
 const OFFER = "http://localhost/auth/signin?offer=passkey&callbackUrl=http%3A%2F%2Flocalhost%2Fhome";
 const FORM = { username: "ada", password: "open", callbackUrl: "/home" };
+
+/** An application whose users sign in at a provider. */
+function atProvider({ issuer }: ScriptedProvider, overrides: Partial<FastifyAuthConfig> = {}) {
+  return offerConfig({ providers: [{ ...OPENID_CLIENT, issuer, checks: ALL_CHECKS } as never, Passkey], ...overrides });
+}
 
 Deno.test("a passkey is offered on the built-in pages alone", async () => {
   const cases: [overrides: Partial<FastifyAuthConfig>, offers: boolean][] = [
@@ -66,26 +71,14 @@ Deno.test("who has a passkey is not asked for one", async () => {
 
 Deno.test("with a page for new users only the others are asked for a passkey", async () => {
   await using provider = await ScriptedProvider.start({});
-  const settings = {
-    id: "op",
-    name: "OP",
-    type: "oidc",
-    clientId: "client",
-    clientSecret: "secret",
-    checks: ALL_CHECKS,
-  };
-  const { config, tables } = offerConfig({
-    providers: [{ ...settings, issuer: provider.issuer } as never, Passkey],
-    pages: { newUser: "/welcome" },
-  });
+  const { config, tables } = atProvider(provider, { pages: { newUser: "/welcome" } });
   tables.users.clear();
   await using app = await testApp(config);
   const leadsTo: unknown[] = [];
   for (let time = 0; time < 2; time++) {
-    const client = new Client(app);
-    const csrfToken = await client.csrfToken();
-    const started = await client.post("/auth/signin/op", { csrfToken, callbackUrl: "/home" }, { accept: "text/html" });
-    const answer = await client.get(pathOf(provider.authorize(String(started.headers.location))));
+    const client = new Client(app, { accept: "text/html" });
+    const started = locationOf(await startSignIn(client, "op", { callbackUrl: "/home" }));
+    const answer = await client.get(pathOf(provider.authorize(started)));
     leadsTo.push(answer.headers.location);
   }
   assertEquals(leadsTo, ["/welcome?callbackUrl=http%3A%2F%2Flocalhost%2Fhome", OFFER]);
@@ -110,17 +103,7 @@ Deno.test("the offer is for the user who is signed in, and a database that fails
 
 Deno.test("a sign-in at a provider leads to the offer if a form began it, and not if a script did", async () => {
   await using provider = await ScriptedProvider.start({});
-  const own = {
-    id: "op",
-    name: "OP",
-    type: "oidc",
-    clientId: "client",
-    clientSecret: "secret",
-    checks: ALL_CHECKS,
-  };
-  const { config, tables } = offerConfig({
-    providers: [{ ...own, issuer: provider.issuer } as never, Passkey],
-  });
+  const { config, tables } = atProvider(provider);
   await using app = await testApp(config);
   tables.users.clear();
   for (const [accept, offers] of [["text/html", true], ["application/json", false]] as const) {

@@ -7,7 +7,7 @@ import { passwordProvider, testConfig } from "../support/app.ts";
 import { Client } from "../support/client.ts";
 import { withClock } from "../support/clock.ts";
 import { serverUrl } from "../support/databases.ts";
-import { locationOf, pathOf, startSignIn } from "../support/oauth_client.ts";
+import { locationOf, OPENID_CLIENT, pathOf, startSignIn } from "../support/oauth_client.ts";
 import { ScriptedProvider } from "../support/scripted_provider.ts";
 import { ALL_CHECKS } from "../support/scripted_sign_in.ts";
 import { startSmtp } from "../support/smtp.ts";
@@ -137,8 +137,7 @@ Deno.test("task: limit attempts", async () => {
 
 Deno.test("task: sign out at the provider", async () => {
   await using provider = await ScriptedProvider.start({});
-  const settings = { id: "op", name: "OP", type: "oidc", clientId: "client", clientSecret: "secret" };
-  const own = { ...settings, issuer: provider.issuer, checks: ALL_CHECKS } as never;
+  const own = { ...OPENID_CLIENT, issuer: provider.issuer, checks: ALL_CHECKS } as never;
   const endpoint = `${provider.issuer}/end`;
   const metadata = await (await fetch(`${provider.issuer}/.well-known/openid-configuration`)).json();
   provider.documents.set("/.well-known/openid-configuration", {

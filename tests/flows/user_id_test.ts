@@ -6,6 +6,7 @@ import { testConfig } from "../support/app.ts";
 import { Client } from "../support/client.ts";
 import { identityProvider, type Person, signInAs } from "../support/identity.ts";
 import { memoryAdapter } from "../support/memory_adapter.ts";
+import { OPENID_CLIENT } from "../support/oauth_client.ts";
 import { ScriptedProvider } from "../support/scripted_provider.ts";
 import { ALL_CHECKS, signInThrough } from "../support/scripted_sign_in.ts";
 import { sessionsApp } from "../support/sessions_app.ts";
@@ -123,9 +124,8 @@ Deno.test("U1: with an adapter the id is that of the row", async () => {
 Deno.test("U1: a user of an OpenID Provider sees the sessions of two devices, and ends them all", async () => {
   await using provider = await ScriptedProvider.start({});
   const { issuer } = provider;
-  const op = { id: "op", name: "OP", type: "oidc", issuer, clientId: "client", clientSecret: "secret" };
   const auth: AuthObject = createAuth(testConfig({
-    providers: [{ ...op, checks: ALL_CHECKS }] as unknown as FastifyAuthConfig["providers"],
+    providers: [{ ...OPENID_CLIENT, issuer, checks: ALL_CHECKS }] as unknown as FastifyAuthConfig["providers"],
     store: memoryStore(),
     revocable: true,
     callbacks: SHOWN,

@@ -11,6 +11,15 @@ import { type Answer, Client, setCookies } from "./client.ts";
 /** The settings of a provider, as an application writes them. */
 export type ProviderSettings = Record<PropertyKey, unknown>;
 
+/** The settings of a client of an OpenID Provider, besides its issuer. */
+export const OPENID_CLIENT = {
+  id: "op",
+  name: "OP",
+  type: "oidc",
+  clientId: "client",
+  clientSecret: "secret",
+} as const;
+
 /** An application that signs in with one provider. */
 export interface OAuthApp {
   readonly app: FastifyInstance;
@@ -27,8 +36,7 @@ export async function oauthApp(
   options: FastifyServerOptions = {},
 ): Promise<OAuthApp> {
   const { logger, lines } = captureLog();
-  const defaults = { id: "op", name: "OP", type: "oidc", clientId: "client", clientSecret: "secret" };
-  const settings = { ...defaults, ...provider } as unknown as FastifyAuthConfig["providers"][number];
+  const settings = { ...OPENID_CLIENT, ...provider } as unknown as FastifyAuthConfig["providers"][number];
   const app = await testApp(testConfig({ providers: [settings], ...overrides }), { logger, ...options });
   return { app, lines, browser: (headers = {}) => new Client(app, headers) };
 }

@@ -189,7 +189,7 @@ function unknownIssuer(id: string, what: string, iss: unknown): string {
 }
 
 function quote(issuer: unknown): string {
-  return JSON.stringify(toLogText(String(issuer)));
+  return JSON.stringify(toLogText(issuer) ?? null);
 }
 
 /**
