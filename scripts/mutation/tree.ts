@@ -48,7 +48,7 @@ export class Tree {
   async baseline(file: string): Promise<Baseline> {
     const coverage = this.path("coverage");
     const began = performance.now();
-    const passes = await this.passes([file], SLOW_MS, [`--coverage=${coverage}`, "--coverage-raw-data-only"]);
+    const passes = await this.passes(file, SLOW_MS, [`--coverage=${coverage}`, "--coverage-raw-data-only"]);
     const milliseconds = Math.round(performance.now() - began);
     const calls: Record<string, number> = {};
     for (const report of passes && existsSync(coverage) ? readdirSync(coverage) : []) {
@@ -64,20 +64,10 @@ export class Tree {
     return { file, milliseconds, calls };
   }
 
-  /** Whether tests pass in so many milliseconds. */
-  async passes(files: string[], limit: number, flags: string[] = []): Promise<boolean> {
+  /** Whether the tests of a file pass in so many milliseconds. */
+  async passes(file: string, limit: number, flags: string[] = []): Promise<boolean> {
     const { success } = await new Deno.Command(Deno.execPath(), {
-      args: [
-        "test",
-        "-A",
-        "--quiet",
-        "--no-check",
-        "--fail-fast",
-        "--config",
-        this.#config,
-        ...flags,
-        ...files,
-      ],
+      args: ["test", "-A", "--quiet", "--no-check", "--fail-fast", "--config", this.#config, ...flags, file],
       cwd: this.#root,
       env: { CHECKOUT_CONFIG: this.#config },
       stdout: "null",
