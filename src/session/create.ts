@@ -96,7 +96,7 @@ async function createRow(params: SignInParams, request: SignInRequest): Promise<
   const signIn = { ...request, params, held: undefined, heldToken: held.token, adapter };
   const row = request.goesOn ? (await adapter.getSessionAndUser!(held.token))?.session : await adapter.createSession!({
     sessionToken: settings.generateSessionToken(
-      tag + settings.hooks.map(({ rowTag }) => rowTag?.(signIn) ?? "").join(""),
+      tag + settings.hooks.map(({ rowTag }) => rowTag?.(signIn)).join(""),
     ),
     userId: await userIdOf(params, adapter),
     expires: new Date(Date.now() + lifetimesFor(tag, settings).maxAge * 1000),

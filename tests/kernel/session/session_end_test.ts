@@ -538,6 +538,22 @@ Deno.test("several processes: a read that waits for the lock when its browser si
   assertEquals(userOf(await waiting), null);
 });
 
+Deno.test("several processes: a sign-in is answered once they can know that the session before has ended", async () => {
+  const store = testStore();
+  const { set } = store;
+  store.set = async (...args) => {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await set(...args);
+  };
+  await using fleet = await processes(2, {}, store);
+  const { all: [one, two] } = fleet;
+  const browser = await signedIn(one!.app);
+  const tab = at(two!, browser);
+  await browser.signIn(GRACE);
+  assertEquals(store.values.size, 1);
+  await assertRefused(two!.app, tab);
+});
+
 Deno.test("several processes: for a cookie that is no session the lock's store is not asked, and nothing is left in it", async () => {
   const store = testStore();
   await using app = await testApp(testConfig({ store }));
