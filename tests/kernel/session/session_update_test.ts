@@ -136,6 +136,16 @@ Deno.test("several processes: an update goes on from what another one has refres
   assertEquals([claims?.name, claims?.reads], ["countess", 1]);
 });
 
+Deno.test("several processes: a read has what another one has refreshed the session to, and calls no callback", async () => {
+  const lock = testStore();
+  await using first = await updating(() => {}, { store: lock });
+  await using second = await updating(() => {}, { store: lock });
+  const headers = { cookie: first.client.cookie! };
+  for (const { app } of [second, first]) {
+    assertEquals((await claimsIn(await app.inject({ url: "/me", headers })))?.reads, 1);
+  }
+});
+
 Deno.test("a read that began before an update, and replies after it, sets the cookie of the update", async () => {
   await using opened = await updating(() => {});
   const { reply } = await opened.read();
