@@ -5,6 +5,8 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { type FastifyAuthConfig, getSession } from "fastify-authjs";
 import { captureLog, SECRET, testApp, testConfig } from "../../support/app.ts";
 import { type Answer, Client, setCookies } from "../../support/client.ts";
+import { identityProvider, signedIn } from "../../support/identity.ts";
+import { memoryAdapter } from "../../support/memory_adapter.ts";
 import { testStore } from "../../support/test_store.ts";
 import { later } from "../../support/token_provider.ts";
 
@@ -234,6 +236,26 @@ Deno.test("a read that waits long for an update goes on without it, and the log 
   assertEquals((await update).json().user.name, "countess");
   const [warning] = lines.filter(({ code }) => code === "FST_AUTHJS_WARN_CALLBACK");
   assertStringIncludes(warning!.msg, "waited 20 ms for an update of its session");
+});
+
+Deno.test("database: the session callback is told of an update, and gets its data", async () => {
+  const calls: unknown[] = [];
+  const config = testConfig({
+    adapter: memoryAdapter(),
+    providers: [identityProvider("one")],
+    callbacks: {
+      session({ session, trigger, newSession }) {
+        calls.push([trigger, newSession]);
+        return session;
+      },
+    },
+  });
+  await using app = await testApp(config);
+  const client = await signedIn(app, "one", { id: "1", email: "ada@example.com" });
+  await client.get("/me");
+  const csrfToken = await client.csrfToken();
+  await client.request("POST", "/auth/session", { json: { csrfToken, data: { theme: "dark" } } });
+  assertEquals(calls, [[undefined, undefined], ["update", { theme: "dark" }]]);
 });
 
 Deno.test("a session is updated again and again with a codec that makes the same token, and a store", async () => {
