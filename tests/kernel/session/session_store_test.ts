@@ -178,6 +178,7 @@ Deno.test("a session in a JWT keeps its record through renewal, the jwt callback
     assertEquals(((await claimsOf(client))!.sessionRecord as { user: string }).user, ADA);
     const after = await sessionsOf(client);
     assertEquals([after.length, after[0]!.id, after[0]!.createdAt], [1, before.id, before.createdAt]);
+    assertEquals(after[0]!.userAgent, "Firefox");
     assertEquals(await auth.revokeSession(before.id), true);
     assertEquals([await reader(client), await reader(copyOf(client, app))], [null, null]);
   }, { callbacks: changing }));
