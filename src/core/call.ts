@@ -46,16 +46,14 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
       // Without a database there is no account to make a row of.
       ...(adapter === undefined && { account: () => undefined }),
       // `callback/attempts.ts` adds the others to the redirect. Core would seal each in a cookie of its own.
-      ...(context.action === "signin" && provider.checks.length > 0 && {
-        checks: provider.checks.filter((check) => check === "state"),
-      }),
+      ...(context.action === "signin" && { checks: provider.checks.filter((check) => check === "state") }),
     } as unknown as Provider],
     // Core hashes with this secret, and seals check cookies with that of `jwt`.
     secret: hashSecrets.current,
     jwt: {
       secret: settings.jwt.secret,
       encode: () => Promise.resolve("ours"),
-      decode: () => Promise.resolve(call.signedIn ?? null),
+      decode: () => Promise.resolve(call.signedIn),
     } as AuthConfig["jwt"] & object,
     session: { strategy: "jwt", maxAge: settings.maxAge },
     cookies: {
