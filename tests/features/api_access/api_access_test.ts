@@ -1,4 +1,5 @@
 /** Access tokens of authorization servers on guarded routes. */
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
 import { createAuth, type FastifyAuthConfig, memoryStore, requireSession } from "fastify-authjs";
@@ -199,6 +200,24 @@ Deno.test("an issuer that cannot be asked is a 503, and a guard stays shut", asy
     assertEquals([answer.statusCode, answer.json().code], [503, "FST_AUTHJS_UNAVAILABLE"]);
     assert(!answer.body.includes(each));
   }
+});
+
+Deno.test("only a token that was refused is published, not that there was none or that an issuer is away", async () => {
+  const server = await startApiIssuer();
+  const api = await startApi([{ issuer: server.issuer, audience: API, introspection: INTROSPECTION }]);
+  await using _app = api.app;
+  const reasons: unknown[] = [];
+  const listener = (event: unknown) => reasons.push((event as { reason: unknown }).reason);
+  subscribe("fastify-authjs:access-refused", listener);
+  try {
+    assertEquals((await api.get("/api")).statusCode, 401);
+    assertEquals((await api.get("/api", "an-opaque-token")).statusCode, 401);
+    await server[Symbol.asyncDispose]();
+    assertEquals((await api.get("/api", "another-opaque-token")).statusCode, 503);
+  } finally {
+    unsubscribe("fastify-authjs:access-refused", listener);
+  }
+  assertEquals(reasons, ["FST_AUTHJS_UNAUTHENTICATED"]);
 });
 
 Deno.test("what an introspection answers is checked, and what is no answer is a 503", async () => {

@@ -467,6 +467,19 @@ Deno.test("database: a read that finds no row leaves the cookie of the sign-in a
   assertEquals(userOf(await browser.get("/me")), "ada");
 });
 
+Deno.test("tokens of an earlier build that have one record are of one session, and end together", async () => {
+  await using app = await testApp(testConfig());
+  const [one, other] = await Promise.all([1, 2].map(async () => {
+    const token = { sub: "1", name: "ada", sessionRecord: { id: "record", user: "1" } };
+    const client = new Client(app);
+    client.cookies.set(NAME, await encode({ token, secret: SECRET, salt: NAME }));
+    return client;
+  }));
+  assertEquals([userOf(await one!.get("/me")), userOf(await other!.get("/me"))], ["ada", "ada"]);
+  await one!.signOut();
+  await assertRefused(app, other!);
+});
+
 /** Processes, as applications that share nothing but a lock. */
 async function processes(count: number, overrides: Partial<FastifyAuthConfig>, store: Store) {
   const all: { app: FastifyInstance; gates: Gates; reads: () => number }[] = [];
