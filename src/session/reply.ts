@@ -46,8 +46,6 @@ export function carryLate(reads: RequestReads): void {
   if (reply === undefined) return;
   // The cookie of a session that has ended is removed with the next request.
   if (reads.hasLeft) return reads.givesSession ? warnOfLoss(reply, LATE) : undefined;
-  if (reads.isCarrier) return;
-  reads.isCarrier = true;
   const { raw } = reply;
   onHeaders(raw, () => {
     for (const update of reads.isSent ? [] : reads.current) {

@@ -41,7 +41,6 @@ export class RequestReads {
   updates: readonly Update[] = [];
   /** Whether Fastify has sent the reply, with the cookies of the reads before that. */
   isSent = false;
-  isCarrier = false;
   /** Whether an action has set cookies of the reply. */
   isOfAction = false;
   readonly carried: string[] = [];
