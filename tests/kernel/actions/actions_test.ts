@@ -129,9 +129,16 @@ Deno.test("signIn() refuses parameters that protect the flow, and unknown provid
 });
 
 Deno.test("signIn() without a provider leads to the sign-in page", async () => {
-  await using app = await appWith((auth, request, reply) => auth.signIn(request, reply));
-  const answer = await new Client(app).request("POST", "/act");
-  assertEquals(answer.headers.location, "http://localhost/auth/signin");
+  const handlers: Handler[] = [
+    (auth, request, reply) => auth.signIn(request, reply),
+    // The request has no body.
+    (auth, request, reply) => auth.signIn(request, reply, undefined, { fields: request.body }),
+  ];
+  for (const handler of handlers) {
+    await using app = await appWith(handler);
+    const answer = await new Client(app).request("POST", "/act");
+    assertEquals(answer.headers.location, "http://localhost/auth/signin");
+  }
 });
 
 Deno.test("`signedIn` tells a sign-in from a page that the signIn callback named", async () => {
