@@ -273,7 +273,7 @@ Deno.test("under a guard of the whole application the sign-in page is described 
   const config = testConfig({ pages: { signIn: "/login" } });
   await using app = await documentedApp(config);
   app.addHook("onRequest", requireSession(config));
-  app.route({ method: "GET", url: "/login", handler: ok });
+  app.route({ method: ["GET", "HEAD"], url: "/login", handler: ok });
   app.route({ method: "POST", url: "/login", handler: ok });
   const { paths } = await validDocumentOf(app);
   assertEquals(paths["/login"]!.get!.security, undefined);
