@@ -8,6 +8,7 @@ import { Client } from "../support/client.ts";
 import { faultyAdapter } from "../support/faults.ts";
 import { identityProvider, signedIn, signInAs } from "../support/identity.ts";
 import { memoryAdapter, type MemoryTables } from "../support/memory_adapter.ts";
+import { testStore } from "../support/test_store.ts";
 import { emptyTables, webAuthnAdapter, WebAuthnClient, webAuthnConfig } from "../support/webauthn.ts";
 import { SoftwareAuthenticator } from "../support/webauthn_authenticator.ts";
 
@@ -83,6 +84,20 @@ Deno.test("a user with a linked account stays, whatever fails afterwards", async
   faults.set("createSession", "throws");
   assertEquals((await signInAs(new Client(app), "one", ADA)).statusCode, 503);
   assertEquals([tables.users.size, tables.accounts.length, calls.includes("deleteUser")], [1, 1, false]);
+});
+
+Deno.test("that a user is unfinished is in the store before its account is linked", async () => {
+  const store = testStore();
+  const adapter = memoryAdapter();
+  const { linkAccount } = adapter;
+  let known = 0;
+  adapter.linkAccount = (account) => {
+    known = store.values.size;
+    return linkAccount(account);
+  };
+  await using app = await testApp(testConfig({ adapter, store, providers: [identityProvider("one")] }));
+  await signedIn(app, "one", ADA);
+  assertEquals(known, 2, "the user of the account, and the account of the user");
 });
 
 Deno.test("a user that was created although createUser() failed is deleted by its next sign-in", async () => {

@@ -118,6 +118,16 @@ Deno.test("a session whose user is gone is none, and that is said once", async (
   assertStringIncludes(warnings[0]!, "getSessionAndUser() returned no `user`");
 });
 
+Deno.test("nor is a user without a session one, and the warning names what is missing", async () => {
+  const user = { id: "1", email: "ada@example.com", emailVerified: null };
+  const warnings: string[] = [];
+  const bound = bindAdapter(adapterOf({ getSessionAndUser: () => ({ session: null, user }) }), {
+    warn: (message) => warnings.push(message),
+  });
+  assertEquals(await bound.getSessionAndUser!("token"), null);
+  assertStringIncludes(warnings[0]!, "getSessionAndUser() returned no `session`");
+});
+
 Deno.test("a session whose user is gone passes no guard", async () => {
   const adapter = memoryAdapter();
   const user = await adapter.createUser({ id: "1", email: "ada@example.com", emailVerified: null });

@@ -170,6 +170,7 @@ Deno.test("a client is told whether trying again helps, and nothing of what was 
   const messages = (["unanswered", "conflict", "refused", "failed"] as const).map((kind) => {
     const cause = new AdapterFailure("createUser", kind, { cause: new Error("value too long: ada") });
     const wrapped = new AdapterError(cause as never);
+    assertStringIncludes(cause.message, "createUser()", "the log says what failed");
     for (const error of [cause, wrapped]) {
       const { code, statusCode, message } = unavailableError(error);
       assertEquals([code, statusCode, message.includes("ada")], ["FST_AUTHJS_UNAVAILABLE", 503, false]);

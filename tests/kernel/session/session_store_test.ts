@@ -466,6 +466,16 @@ Deno.test("a sign-in that cannot be recorded fails with 503, and a sign-out remo
     assertEquals([(await client.signOut()).statusCode, client.cookies.has(COOKIE)], [503, false]);
   }));
 
+Deno.test("the log says that the store has failed to end a session", async () => {
+  const store = counting(memoryStore());
+  const { logger, lines } = captureLog();
+  await using app = await testApp(testConfig({ store, revocable: true }), { logger });
+  const client = await signedIn(app);
+  store.faults.add("remove");
+  await client.signOut();
+  assertEquals(lines.filter(({ msg }) => msg.includes("The store's remove() failed.")).length, 1);
+});
+
 Deno.test("with a slow store a reply comes when the store has what it says", async () => {
   let underWay = 0;
   const slow = (method: (...args: unknown[]) => unknown) => async (...args: unknown[]) => {
