@@ -188,6 +188,25 @@ Deno.test("a session to which an account is linked ends when it would have ended
   assert(linked.iat !== undefined && Math.abs(linked.exp! - exp!) <= 1, `${linked.exp} and ${exp}`);
 });
 
+Deno.test("an account is linked, too, if the session was renewed while its user was at the provider", async () => {
+  const tables = emptyTables();
+  await using app = await testApp(testConfig({
+    adapter: memoryAdapter(tables),
+    session: { strategy: "jwt", updateAge: 0 },
+    providers: [identityProvider("one"), identityProvider("two")],
+  }));
+  const client = new Client(app);
+  await signInAs(client, "one", ADA);
+  const { headers } = await client.post("/auth/signin/two", { csrfToken: await client.csrfToken() });
+  const before = client.cookies.get(COOKIE);
+  await client.get("/me");
+  assert(client.cookies.get(COOKIE) !== before);
+  const state = new URL(String(headers.location)).searchParams.get("state")!;
+  const query = new URLSearchParams({ code: codeFor({ id: "2", name: "Ada" }), state });
+  await client.get(pathOf(`http://localhost/auth/callback/two?${query}`));
+  assertEquals([tables.users.size, tables.accounts.map(({ provider }) => provider)], [1, ["one", "two"]]);
+});
+
 Deno.test("a jwt callback that returns no token fails the sign-in: there is no session without a user", async () => {
   for (const returned of [undefined, "token"]) {
     for (const stepUp of [false, true]) {
