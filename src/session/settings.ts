@@ -106,7 +106,7 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
     event: core.events?.session,
     hooks,
     /** Whether a read calls functions of the application, which may ask for the session that it reads. */
-    callsApplication: strategy === "database" || !ownTokens || store !== undefined || hooks.length > 0 ||
+    callsApplication: strategy === "database" || !ownTokens || store !== undefined ||
       [core.callbacks?.jwt, core.callbacks?.session, core.events?.session].some((each) => each !== undefined),
     refreshes: hooks.some(({ refreshes }) => refreshes),
     /** Leaves out the claims that no session may have: a callback may put all of them into one. */
