@@ -371,7 +371,7 @@ async function flows({ events, lines, secrets }: Observed): Promise<void> {
   await using provider = await ScriptedProvider.start();
   const { accessToken: access_token, refreshToken: refresh_token, code } = PLANTED;
   const metadata = { userinfo_endpoint: `${provider.issuer}/userinfo?key=${PLANTED.parameter}` };
-  provider.script = { metadata, tokens: { access_token, refresh_token, expires_in: 1 } };
+  provider.script = { metadata, tokens: { access_token, refresh_token, expires_in: 20 } };
   const links: string[] = [];
   const mail = Nodemailer({
     server: "smtp://127.0.0.1:1",

@@ -94,7 +94,7 @@ Deno.test("W2: the discovery document is read at wellKnown, wherever it is read"
   await using provider = await ScriptedProvider.start();
   const { issuer } = provider;
   const away = (_request: IncomingMessage, response: ServerResponse) => void response.writeHead(404).end();
-  const tokens = { refresh_token: "a-refresh-token", expires_in: 1 };
+  const tokens = { refresh_token: "a-refresh-token", expires_in: 20 };
   // No name in the ID token, so that the userinfo endpoint is asked as well.
   provider.script = { answer: { discovery: away }, tokens, claims: { name: undefined, email: undefined } };
   provider.documents.set(ELSEWHERE, { ...documentOf(issuer), end_session_endpoint: `${issuer}/end` });

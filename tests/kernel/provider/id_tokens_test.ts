@@ -325,7 +325,8 @@ Deno.test("V1: an account whose ID token is forged is not linked", async () => {
 });
 
 Deno.test("a refresh is not verified: nothing reads its ID token, and its refresh token must not be lost", async () => {
-  const tokens = { refresh_token: "a-refresh-token", expires_in: 1 };
+  // Refreshed at once, and valid for long enough after that.
+  const tokens = { refresh_token: "a-refresh-token", expires_in: 20 };
   await using provider = await ScriptedProvider.start({ tokens });
   const { logger } = captureLog();
   const settings = { id: "op", name: "OP", type: "oidc", clientId: "client", clientSecret: "secret" };
