@@ -451,6 +451,7 @@ Deno.test("accounts: mistakes get errors that say what to change", async () => {
       // What `pg` resolves with has the rows in it; another query names its columns otherwise.
       [() => ({ rows: others }) as never, "/accounts", SHAPE],
       [() => undefined as never, "/accounts", SHAPE],
+      [() => [null] as never, "/accounts", SHAPE],
       [() => [{ provider: "home", provider_account_id: "1", user_id: "ada" }] as never, "/accounts", SHAPE],
       [undefined, "/passkeys", "there is no provider for passkeys"],
       [() => [], "/unlink", "the adapter has no `unlinkAccount()`"],
