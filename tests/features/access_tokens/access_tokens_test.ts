@@ -1,7 +1,7 @@
 /** The claims of the session token, and access tokens of providers that are refreshed. */
 import { inspect } from "node:util";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
+import Fastify, { type FastifyInstance } from "fastify";
 import { type AuthObject, createAuth, type FastifyAuthConfig, type JWT, memoryStore } from "fastify-authjs";
 import type { Provider } from "fastify-authjs/providers";
 import Credentials from "fastify-authjs/providers/credentials";
@@ -612,26 +612,4 @@ Deno.test("a session that ends while an account is linked does not come back", a
     return await access(client);
   });
   assertEquals(token, { token: null });
-});
-
-Deno.test("F2: the fetch of a provider that asks for the session whose tokens it refreshes gets an answer", async () => {
-  const acme = new Acme();
-  let current: FastifyRequest | undefined;
-  const routes = (app: FastifyInstance) =>
-    app.addHook("onRequest", (request, _reply, done) => {
-      current = request;
-      done();
-    });
-  await using opened = await signedInApp({ acme, lifetime: 60, routes: routes as never });
-  const { auth, client } = opened;
-  let asked = 0;
-  acme.answer = async () => {
-    await auth.getSession(current!);
-    asked++;
-    return Response.json({ access_token: "refreshed", token_type: "bearer", expires_in: 3600 });
-  };
-  await later(120, async () => {
-    assertEquals((await client.get("/access")).json(), { token: "refreshed" });
-  });
-  assertEquals(asked, 1);
 });
