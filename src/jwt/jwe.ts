@@ -180,7 +180,11 @@ export async function decode(params: JWTDecodeParams): Promise<JWT | null> {
 /** The claims in a JSON text, if they are valid now; `undefined` if core has to say what is wrong. */
 export function parseClaims(text: string): JWT | Refusal | undefined {
   const claims = parseJsonObject(text);
-  if (claims === undefined) return undefined;
+  return claims && validClaims(claims);
+}
+
+/** The claims, if they are valid now; `undefined` if core has to say what is wrong. */
+export function validClaims(claims: JWT): JWT | Refusal | undefined {
   const { iat = 0, nbf = 0, exp = Infinity } = claims;
   if (typeof iat !== "number" || typeof nbf !== "number" || typeof exp !== "number") return undefined;
   const now = Math.floor(Date.now() / 1000);

@@ -2,19 +2,21 @@
 import { JWTSessionError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
 import { isDue, newEnd, tokenLife } from "../config/lifetime.ts";
-import { open, OTHER_USE, parseClaims, Refusal } from "../jwt/jwe.ts";
+import { open, OTHER_USE, Refusal, validClaims } from "../jwt/jwe.ts";
+import { parseJsonObject } from "../utils/decode.ts";
+import { plainCopy } from "../utils/plain_copy.ts";
 import { ownString } from "../utils/text.ts";
 import { areFor, digestName, nameOf, rowName } from "./name.ts";
 import { wrapError } from "./read.ts";
-import { lifetimesFor, type SessionSettings } from "./settings.ts";
+import { lifetimesFor, type OpenClaims, type SessionSettings } from "./settings.ts";
 
 export interface OpenToken {
   readonly token: string;
   readonly name: string;
   /** Its claims, which the callbacks may write to. */
   readonly claims: JWT;
-  /** The claims as they came, if JSON can hold them. */
-  readonly text: string | undefined;
+  /** The claims as they came, if JSON can hold them. They are shared: nobody writes to them. */
+  readonly original: Readonly<JWT> | undefined;
   /** Whether it is to be renewed, whatever the callbacks do. */
   readonly due: boolean;
   /** When the session ends if the token stays, and if it is renewed now. */
@@ -26,30 +28,37 @@ const ADMITTED = 1 / 8;
 
 /** Throws a {@linkcode Refusal} for a token that is not ours, a {@linkcode JWTSessionError} if the decoder fails. */
 export async function openToken(token: string, settings: SessionSettings): Promise<OpenToken> {
-  const { secrets, cookie, otherSalts, cache, ownTokens, use } = settings;
+  const { secrets, cache, ownTokens, use } = settings;
   const known = cache.get(token);
-  const opened = known ?? (secrets && open(token, secrets, cookie.name, otherSalts));
-  if (opened instanceof Refusal) throw opened;
-  const parsed = opened && parseClaims(opened.text);
-  if (parsed instanceof Refusal) throw parsed;
-  const claims = parsed ?? await decoded(token, settings);
-  const name = nameOf(claims, token);
-  const life = known ?? tokenLife(claims, lifetimesFor(name, settings), ownTokens);
-  // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
-  const { text, current } = parsed && opened ? opened : { text: toJson(claims), current: secrets === undefined };
-  if (parsed && opened && !known) {
+  const opened = known ?? openClaims(token, settings);
+  const valid = opened && validClaims(opened.claims);
+  if (valid instanceof Refusal) throw valid;
+  const found = valid ?? await decoded(token, settings);
+  const name = nameOf(found, token);
+  const life = known ?? tokenLife(found, lifetimesFor(name, settings), ownTokens);
+  if (valid && opened && !known) {
     const isRoom = cache.calculatedSize + 2 * token.length <= cache.maxSize;
     if (isRoom || Math.random() < ADMITTED) cache.set(ownString(token), { ...opened, ...life });
   }
-  if (!areFor(claims, use)) throw OTHER_USE;
+  if (!areFor(found, use)) throw OTHER_USE;
   // Before the callbacks, which may write to the claims.
-  const { exp } = claims;
+  const [claims, original] = valid ? [plainCopy(valid), valid] : [found, copyOf(found)];
+  const { exp } = found;
   const renewed = () => {
     const end = newEnd(lifetimesFor(name, settings));
     return (ownTokens ? end : earlier(end, exp)).toISOString();
   };
-  const due = !current || isDue(life);
-  return { token, name, claims, text, due, ends: { kept: life.expires, renewed } };
+  // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
+  const isCurrent = valid && opened ? opened.current : secrets === undefined;
+  return { token, name, claims, original, due: !isCurrent || isDue(life), ends: { kept: life.expires, renewed } };
+}
+
+/** Opens a token; `undefined` if only the decoder can. */
+function openClaims(token: string, { secrets, cookie, otherSalts }: SessionSettings): OpenClaims | undefined {
+  const opened = secrets && open(token, secrets, cookie.name, otherSalts);
+  if (opened instanceof Refusal) throw opened;
+  const claims = opened && parseJsonObject(opened.text);
+  return claims && { claims, current: opened!.current };
 }
 
 async function decoded(token: string, { jwt, cookie }: SessionSettings): Promise<JWT> {
@@ -68,23 +77,26 @@ function earlier(end: Date, exp: unknown): Date {
   return kept > Date.now() && kept < end.getTime() ? new Date(kept) : end;
 }
 
+/** Encoding replaces these claims anyway. */
+const STAMPS = ["iat", "exp", "jti"];
+
 /** Whether the callbacks left the claims as they were: then the browser can keep its token. */
-export function isUnchanged(token: JWT, { text }: OpenToken): boolean {
+export function isUnchanged(token: JWT, { original }: OpenToken): boolean {
+  if (original === undefined) return false;
   try {
-    return JSON.stringify(token) === text || withoutStamps(token) === withoutStamps(JSON.parse(text!));
+    for (const name of Object.keys({ ...original, ...token })) {
+      const [one, other] = [token[name], original[name]];
+      if (one !== other && !STAMPS.includes(name) && JSON.stringify(one) !== JSON.stringify(other)) return false;
+    }
+    return true;
   } catch {
     return false; // A BigInt or a cycle, which JSON cannot hold.
   }
 }
 
-/** Encoding replaces these claims anyway. */
-function withoutStamps({ iat: _iat, exp: _exp, jti: _jti, ...claims }: JWT): string {
-  return JSON.stringify(claims);
-}
-
-function toJson(value: unknown): string | undefined {
+function copyOf(claims: JWT): JWT | undefined {
   try {
-    return JSON.stringify(value);
+    return plainCopy(claims);
   } catch {
     return; // A BigInt or a cycle, which only the codec of the application can hold.
   }

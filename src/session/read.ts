@@ -7,6 +7,7 @@ import type { Log, NoticeCode } from "../config/notices.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import type { Session } from "../types.ts";
+import { plainCopy } from "../utils/plain_copy.ts";
 import type { SessionSettings } from "./settings.ts";
 
 export interface SessionRead {
@@ -62,7 +63,8 @@ export function sessionOf(claims: JWT, expires: string) {
 export function toSession(value: unknown, context: Pick<ReadContext, "logger" | "settings">): Session | null {
   if (typeof value !== "object" || value === null) return null;
   try {
-    const session = JSON.parse(JSON.stringify(value, context.settings.leaveOut));
+    const { leaveOut } = context.settings;
+    const session = leaveOut ? JSON.parse(JSON.stringify(value, leaveOut)) : plainCopy(value);
     const { user, expires } = session;
     if (typeof user !== "object" || user === null || Array.isArray(user)) return null;
     return expires === undefined || typeof expires === "string" ? session : null;

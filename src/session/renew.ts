@@ -1,6 +1,7 @@
 /** Runs the callbacks for a session token, and makes the token that takes its place. */
 import type { JWT } from "@auth/core/jwt";
 import { withEnd } from "../config/lifetime.ts";
+import { plainCopy } from "../utils/plain_copy.ts";
 import { cookieSize, encodeWithin, SessionTooLarge } from "./cookie.ts";
 import { hasEnded } from "./ending.ts";
 import { refreshedElsewhere, updateInTurn } from "./in_turn.ts";
@@ -88,7 +89,7 @@ export async function changeClaims(
 /** Claims that callers may write to; those with a function in them cannot be cloned and are shared. */
 export function cloneClaims(token: JWT): JWT {
   try {
-    return structuredClone(token);
+    return plainCopy(token, structuredClone);
   } catch {
     return token;
   }
@@ -101,7 +102,7 @@ const NAME_SIZE = 128;
 async function reseal(opened: OpenToken, token: JWT, context: ReadContext): Promise<string | undefined> {
   const { settings, logger, auth } = context;
   const { jwt, cookie, cookieLimit, hooks } = settings;
-  const { name, claims, due, text } = opened;
+  const { name, claims, due, original } = opened;
   const { tokenMaxAge: maxAge } = lifetimesFor(name, settings);
   const params = { ...jwt, maxAge, token: withName(token, name), salt: cookie.name };
   // A session that is larger already was accepted under another limit: it may stay, and not grow.
@@ -114,8 +115,8 @@ async function reseal(opened: OpenToken, token: JWT, context: ReadContext): Prom
     if (!(error instanceof SessionTooLarge) || context.update !== undefined) throw error;
     auth.once("session too large", () => logger.error(error));
     logger.debug("session_too_large", error);
-    if (!due || text === undefined) return undefined;
-    sealed = await jwt.encode({ ...params, token: withName(JSON.parse(text), name) });
+    if (!due || original === undefined) return undefined;
+    sealed = await jwt.encode({ ...params, token: withName(plainCopy(original), name) });
   }
   for (const { onSealed } of hooks) await onSealed?.({ claims: token, name }, false).catch(logger.error);
   return sealed;

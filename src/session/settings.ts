@@ -1,6 +1,6 @@
 /** What sessions need of a configuration, worked out once: core works it out for each request. */
 import type { AuthConfig } from "@auth/core";
-import { decode as coreDecode, encode as coreEncode, type JWTOptions } from "@auth/core/jwt";
+import { decode as coreDecode, encode as coreEncode, type JWT, type JWTOptions } from "@auth/core/jwt";
 import { LRUCache } from "lru-cache";
 import { strategyOf } from "../config/adapter_problem.ts";
 import type { CookieDefinition, CookieSettings, CoreConfig } from "../config/cookies.ts";
@@ -10,7 +10,7 @@ import type { Lifetimes, TokenLife } from "../config/lifetime.ts";
 import { COOKIE_MAX_AGE, EPHEMERAL_MAX_AGE, lifetimesOf, newExpiry } from "../config/lifetime.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { SessionHooks } from "../features/feature.ts";
-import { decode, encode, type Opened } from "../jwt/jwe.ts";
+import { decode, encode } from "../jwt/jwe.ts";
 import { longestToken } from "./cookie.ts";
 import { type LiveSessions, REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { isEphemeral, rowsForUse, type TokenUse } from "./name.ts";
@@ -19,6 +19,12 @@ import type { SharedStore } from "../store/shared_store.ts";
 
 /** Bytes of tokens and claims that are remembered: those of some 6,000 users. */
 const CACHE_SIZE = 2 ** 22;
+
+export interface OpenClaims {
+  readonly claims: JWT;
+  /** Whether the current secret sealed the token. */
+  readonly current: boolean;
+}
 
 /** How to read and renew the sessions of one configuration over one scheme (http or https). */
 export interface SessionSettings extends Readonly<ReturnType<typeof ofScheme>> {
@@ -95,9 +101,10 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
     secrets: jwt.decode === decode ? [jwt.secret].flat() : undefined,
     otherSalts: otherSalts(core),
     /** By tokens. */
-    cache: new LRUCache<string, Opened & TokenLife>({
+    cache: new LRUCache<string, OpenClaims & TokenLife>({
       maxSize: CACHE_SIZE,
-      sizeCalculation: ({ text }, token) => token.length + text.length,
+      // The claims take about as much as the token.
+      sizeCalculation: (_opened, token) => 2 * token.length,
     }),
     generateSessionToken: core.session!.generateSessionToken! as TokenGenerator,
     rows: core.adapter,

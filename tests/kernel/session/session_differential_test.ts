@@ -204,7 +204,7 @@ function required(theirs: Observed, read: Read): Observed {
     | { claims: JWT }
     | undefined;
   const { iat: _iat, exp: _exp, jti: _jti, ...before } = claims;
-  const stays = young && JSON.stringify(renewed?.claims) === JSON.stringify(before);
+  const stays = young && renewed !== undefined && inOrder(renewed.claims) === inOrder(before);
   const expected = endingAt(
     structuredClone(theirs),
     inSeconds(stays ? ends - Date.now() / 1000 : life),
@@ -214,6 +214,11 @@ function required(theirs: Observed, read: Read): Observed {
   // A callback that throws ends nothing.
   if (stays || theirs.errors.includes(BOOM)) expected.cookies = [];
   return expected;
+}
+
+/** Claims as text, whatever order they are in. */
+function inOrder(claims: JWT): string {
+  return JSON.stringify(Object.entries(claims).toSorted(([a], [b]) => a < b ? -1 : 1));
 }
 
 /** Refused in other words, or if core accepts it; and of another's cookies, or of another process's, nothing is removed. */
