@@ -141,7 +141,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     requests: ({ cookie }) =>
       Array.from(
         { length: LINKS },
-        (_, link) => get(`/auth/callback/email?token=${link}&email=ada%40example.com`, cookie),
+        (_, link) => get(`/auth/callback/email?token=${link}&email=ada${link}%40example.com`, cookie),
       ),
     isRight: setsSession,
   },

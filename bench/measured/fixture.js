@@ -84,7 +84,7 @@ const nextMonth = () => new Date(Date.now() + 30 * 24 * 3_600_000);
 export const ADAPTER = {
   createUser: same,
   getUser: () => same(OWNER),
-  getUserByEmail: () => same(OWNER),
+  getUserByEmail: (email) => same({ ...OWNER, email }),
   getUserByAccount: () => same(OWNER),
   updateUser: (user) => same({ ...OWNER, ...user }),
   linkAccount: same,
