@@ -35,6 +35,24 @@ Deno.test("a codec may keep claims that JSON cannot hold", async () => {
   assertEquals(await namesRead({ jwt, callbacks }), ["ada", "ada"]);
 });
 
+Deno.test("what a callback changes beside a claim that JSON cannot hold is kept", async () => {
+  const kept = new Map<string, JWT>();
+  const jwt: FastifyAuthConfig["jwt"] = {
+    encode({ token }) {
+      const iat = Math.floor(Date.now() / 1000);
+      const id = `token-${kept.size}`;
+      kept.set(id, { ...token, iat, exp: iat + 30 * 24 * 60 * 60 });
+      return id;
+    },
+    decode: ({ token }) => kept.get(token!) ?? null,
+  };
+  const callbacks: FastifyAuthConfig["callbacks"] = {
+    jwt: ({ token }) => ({ ...token, big: 1n, count: Number(token.count ?? 0) + 1 }),
+    session: ({ session, token }) => ({ ...session, user: { name: String(token.count) } }),
+  };
+  assertEquals(await namesRead({ jwt, callbacks }), ["2", "3"]);
+});
+
 Deno.test("a codec that fails for an update leaves the session as it was, and one that is too large is said", async () => {
   let fails = false, fills = false;
   const jwt: FastifyAuthConfig["jwt"] = {

@@ -824,6 +824,19 @@ Deno.test("what callbacks do with the claims of one read shows in no other read"
   }
 });
 
+Deno.test("requests that share a read are given the claims as the jwt callback made them", async () => {
+  const config = testConfig({
+    callbacks: {
+      jwt: async ({ token }) => await { ...token, since: new Date(0) },
+      session: ({ session, token }) => ({ ...session, since: token.since instanceof Date && token.since.getTime() }),
+    },
+  });
+  await using app = await testApp(config);
+  const headers = { cookie: `${NAME}=${await sealed(ADA)}` };
+  const answers = await Promise.all([1, 2, 3].map(() => app.inject({ url: "/me", headers })));
+  assertEquals(answers.map((answer) => answer.json().session.since), [0, 0, 0]);
+});
+
 Deno.test("a token is replaced where a callback changes a claim, its kind or its presence, and only there", async () => {
   const changes: Record<string, [boolean, (token: JWT) => JWT]> = {
     "nothing": [false, (token) => token],
