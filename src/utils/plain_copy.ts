@@ -4,9 +4,9 @@
 const LEVELS = 3;
 
 /**
- * What is left of a value in JSON, in a copy. Plain objects with texts, numbers, booleans and null, of which sessions
- * are mostly made, are copied here: the detour over a text takes several times as long.
- * @param copyOther Copies everything else, such as arrays, dates and cycles. Throws what this throws.
+ * A copy of what JSON keeps of a value. Sessions are mostly plain objects with texts, numbers, booleans and null, which
+ * are copied without making a text of them: that would take several times as long. Throws what `copyOther` throws.
+ * @param copyOther Copies everything else, such as arrays, dates and cycles.
  */
 export function plainCopy<T>(value: T, copyOther: (value: unknown) => unknown = throughJson, levels = LEVELS): T {
   if (typeof value === "string" || typeof value === "boolean" || value === null || value === undefined) return value;

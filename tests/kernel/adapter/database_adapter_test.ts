@@ -118,7 +118,7 @@ Deno.test("a session whose user is gone is none, and that is said once", async (
   assertStringIncludes(warnings[0]!, "getSessionAndUser() returned no `user`");
 });
 
-Deno.test("nor is a user without a session one, and the warning names what is missing", async () => {
+Deno.test("a user without a session is none, and the warning names what is missing", async () => {
   const user = { id: "1", email: "ada@example.com", emailVerified: null };
   const warnings: string[] = [];
   const bound = bindAdapter(adapterOf({ getSessionAndUser: () => ({ session: null, user }) }), {

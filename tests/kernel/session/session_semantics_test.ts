@@ -827,7 +827,7 @@ Deno.test("what callbacks do with the claims of one read shows in no other read"
 Deno.test("requests that share a read are given the claims as the jwt callback made them", async () => {
   const config = testConfig({
     callbacks: {
-      jwt: async ({ token }) => await { ...token, since: new Date(0) },
+      jwt: ({ token }) => Promise.resolve({ ...token, since: new Date(0) }),
       session: ({ session, token }) => ({ ...session, since: token.since instanceof Date && token.since.getTime() }),
     },
   });
