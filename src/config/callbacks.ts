@@ -8,24 +8,35 @@ import { defaultProfile } from "../provider/settings.ts";
 import type { Notices } from "./notices.ts";
 
 type Callbacks = NonNullable<AuthConfig["callbacks"]>;
+
+const CODE = "FST_AUTHJS_WARN_CALLBACK";
+
 type Returns = (this: unknown, ...args: unknown[]) => unknown;
 
-/** The function, of whose results the first one that cannot be meant is reported, or refused by an error. */
-function watch(
-  own: Returns,
-  problemOf: (result: unknown) => string | undefined,
-  notices: Notices,
-  isCopied = false,
-): Returns {
-  let told = false;
-  return async function (...args) {
-    const result = await own.apply(this, args);
-    const problem = problemOf(result);
-    if (problem !== undefined && !told) {
-      told = true;
-      notices.warn(problem, "FST_AUTHJS_WARN_CALLBACK");
-    }
-    return isCopied && isPlain(result) ? { ...result } : result;
+const AsyncFunction = (async () => {}).constructor as unknown as new () => object;
+
+/** Whether it was written with `async`. Others may return a promise, too. */
+export function isAsync(callback: unknown): boolean {
+  return callback instanceof AsyncFunction;
+}
+
+/** A callback whose results are looked at. It returns a promise only if the application's does, which then may wait. */
+function watch(own: Returns, look: (result: unknown) => void): Returns {
+  const looked = async (later: unknown) => {
+    const result = await later;
+    look(result);
+    return result;
+  };
+  if (isAsync(own)) {
+    return async function (...args) {
+      return await looked(own.apply(this, args));
+    };
+  }
+  return function (...args) {
+    const result = own.apply(this, args);
+    if (typeof (result as { then?: unknown } | null | undefined)?.then === "function") return looked(result);
+    look(result);
+    return result;
   };
 }
 
@@ -47,19 +58,19 @@ export function watchCallbacks(callbacks: Callbacks, notices: Notices): Callback
     const own = watched[name] as Returns ?? (() => {
       throw new TypeError(`callbacks.${name} is not a function`);
     });
-    watched[name] = watch(own, callbackProblem.bind(null, name), notices);
+    watched[name] = watch(own, lookAtResult.bind(null, name, notices));
   }
   return watched as Callbacks;
 }
 
-function callbackProblem(name: keyof typeof RETURNS, result: unknown): string | undefined {
+function lookAtResult(name: keyof typeof RETURNS, notices: Notices, result: unknown): void {
   if (result === undefined || (name === "redirect" && !isAddress(result))) {
     const what = typeof result === "string" ? "an empty text" : result === null ? null : typeof result;
-    return `\`callbacks.${name}\` returned ${what}, ${RETURNS[name]}.`;
+    return notices.warnOnce(`\`callbacks.${name}\` returned ${what}, ${RETURNS[name]}.`, CODE);
   }
   // Null is no mistake: it is how a callback ends a session.
-  if (name !== "session" || result === null) return undefined;
-  return typeof (result as { user?: unknown }).user === "object" ? undefined : NO_USER;
+  if (name !== "session" || result === null || typeof (result as { user?: unknown }).user === "object") return;
+  notices.warnOnce(NO_USER, CODE);
 }
 
 const NO_USER =
@@ -117,30 +128,32 @@ export function watchUsers(provider: Provider, notices: Notices): Provider {
       const named = own === defaultProfile
         ? `No \`sub\` and no \`id\` came from the userinfo endpoint, so the default ${what}`
         : what;
-      // Core writes the id into what authorize() returns, which may be the application's only copy, or frozen.
-      holder[name] = watch(own as Returns, userProblem.bind(null, named), notices, name === "authorize");
+      holder[name] = async function (this: unknown, ...args: unknown[]) {
+        const user = await own.apply(this, args);
+        lookAtUser(named, notices, user);
+        // Core writes the id into what authorize() returns, which may be the application's only copy, or frozen.
+        const isCopied = name === "authorize" && user && [Object.prototype, null].includes(Object.getPrototypeOf(user));
+        return isCopied ? { ...user } : user;
+      };
     }
   }
   return provider;
 }
 
-function isPlain(value: unknown): value is object {
-  if (typeof value !== "object" || value === null) return false;
-  return [Object.prototype, null].includes(Object.getPrototypeOf(value));
-}
-
 /** Null and what else is falsy refuses a sign-in; undefined mostly is a forgotten `return`. */
-function userProblem(what: string, user: unknown): string | undefined {
+function lookAtUser(what: string, notices: Notices, user: unknown): void {
   if (user === undefined) {
-    return `${what} returned undefined, so the sign-in is refused. Return the user, as in ` +
+    const problem = `${what} returned undefined, so the sign-in is refused. Return the user, as in ` +
       "`{ id, name, email }`. To refuse a sign-in, return null.";
+    return notices.warnOnce(problem, CODE);
   }
-  if (!user) return undefined;
+  if (!user) return;
   if (typeof user !== "object") {
     throw new TypeError(`${what} returned a ${typeof user}: return the user, as in \`{ id, name, email }\`, or null.`);
   }
   const { id } = user as { id?: unknown };
-  if (id !== undefined && id !== null && id !== "") return undefined;
-  return `${what} returned a user without \`id\`, so Auth.js makes one up, another with each sign-in: the same ` +
-    "person is a new user each time. Return the user's id.";
+  if (id !== undefined && id !== null && id !== "") return;
+  const problem = `${what} returned a user without \`id\`, so Auth.js makes one up, another with each sign-in: the ` +
+    "same person is a new user each time. Return the user's id.";
+  notices.warnOnce(problem, CODE);
 }

@@ -17,10 +17,17 @@ export type Notice = Readonly<{ code: NoticeCode; message: string }>;
 export class Notices {
   #log: Log | undefined;
   readonly #waiting: Notice[] = [];
+  readonly #told = new Set<string>();
 
   warn(message: string, code: NoticeCode): void {
     this.#waiting.push({ code, message });
     if (this.#log !== undefined) this.sendTo(this.#log);
+  }
+
+  warnOnce(message: string, code: NoticeCode): void {
+    if (this.#told.has(message)) return;
+    this.#told.add(message);
+    this.warn(message, code);
   }
 
   sendTo(log: Log): void {
