@@ -118,14 +118,11 @@ export function warnOfOtherConfig(auth: AuthInstance, { server, log }: SessionRe
 /** Whether two configurations accept the same sessions. Only an adapter knows those in its database. */
 function shareSessions(a: AuthInstance, b: AuthInstance): boolean {
   if ([a, b].some((auth) => auth.settings(false).strategy !== "jwt")) return false;
-  return cookieOf(a) === cookieOf(b) && secretsOf(a).some((secret) => secretsOf(b).includes(secret));
+  const [secrets, others] = [a, b].map((auth) => [auth.settings(false).jwt.secret].flat());
+  return cookieOf(a) === cookieOf(b) && secrets!.some((secret) => secret !== undefined && others!.includes(secret));
 }
 
 /** The name of the session cookie, without the prefix for https: both schemes may be in use. */
 function cookieOf(auth: AuthInstance): string {
   return auth.settings(auth.config.origin?.secure ?? false).cookie.name.replace(/^__Secure-/, "");
-}
-
-function secretsOf(auth: AuthInstance): string[] {
-  return [auth.settings(false).jwt.secret].flat().filter((secret) => secret !== undefined);
 }

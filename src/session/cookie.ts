@@ -34,21 +34,19 @@ export function longestToken(cookieLimit: number): number {
   return Math.min(Math.max(LONGEST_BY_DEFAULT, cookieLimit), MOST_CHUNKS * CHUNK_SIZE);
 }
 
-const NONE: SessionCookie = Object.freeze({ token: "", names: Object.freeze([]) });
-
 /**
  * Reads the session token. Of a whole cookie and chunks the whole one counts: writing chunks removes it, so it
  * was written after them, by the reply to a cross-site POST or to a concurrent request.
  */
 export function readSessionCookie(header: string | undefined, name: string): SessionCookie {
-  if (!header?.includes(name)) return NONE;
+  if (!header?.includes(name)) return { token: "", names: [] };
   const cookies = parseCookie(header);
   const chunks: string[] = [];
   while (chunks.length <= MOST_CHUNKS && cookies[`${name}.${chunks.length}`]) {
     chunks.push(`${name}.${chunks.length}`);
   }
   const whole = cookies[name];
-  if (!whole && chunks.length === 0) return NONE;
+  if (!whole && chunks.length === 0) return { token: "", names: [] };
   const names = whole
     ? [name, ...chunks]
     : [...chunks, ...possibleParts(name).slice(chunks.length + 1).filter((key) => cookies[key])];

@@ -45,12 +45,12 @@ export function carryLate(reads: RequestReads): void {
   const { reply } = reads;
   if (reply === undefined) return;
   // The cookie of a session that has ended is removed with the next request.
-  if (reads.hasLeft) return reads.givesSession ? warnOfLoss(reply, LATE) : undefined;
+  if (reads.hasLeft) return reads.givesSession ? warnOnce(reply, LATE) : undefined;
   const { raw } = reply;
   onHeaders(raw, () => {
     for (const update of reads.isSent ? [] : reads.current) {
       // The other processes cannot be asked any more whether a session has ended.
-      if (update.checkOtherProcesses !== undefined) warnOfLoss(reply, UNCHECKED);
+      if (update.checkOtherProcesses !== undefined) warnOnce(reply, UNCHECKED);
       else carry(update, reads, raw, (lines) => raw.setHeader("set-cookie", lines));
     }
     checkCookies(reads, reply);
@@ -65,7 +65,7 @@ function checkCookies({ carried, updates, isOfAction }: RequestReads, reply: Fas
   const { raw } = reply;
   const refused = isOfAction ? undefined : updates.find(({ givesSession }) => !givesSession);
   if (refused && valuesOf(raw, "set-cookie").some((line) => isForeign(line, refused.name))) {
-    warnOnce(reply, "FST_AUTHJS_WARN_COOKIE", namesake(refused.name));
+    warnOnce(reply, namesake(refused.name), "FST_AUTHJS_WARN_COOKIE");
   }
   if (!carried.some((name) => hasPart(raw, name))) return;
   keepFromSharedCaches(raw);
@@ -81,7 +81,8 @@ async function finish(
 ): Promise<void> {
   await reads.settled();
   try {
-    for (const update of reads.current) carry(update, reads, reply, (lines) => replaceCookies(reply, lines));
+    const replace = (lines: string[]) => void reply.removeHeader("set-cookie").header("set-cookie", lines);
+    for (const update of reads.current) carry(update, reads, reply, replace);
     // Before what a guard asked for earlier: the listener that was added last is called first.
     if (reads.updates.length > 0) onHeaders(reply.raw, () => checkCookies(reads, reply));
     reads.isSent = true;
@@ -106,14 +107,11 @@ function carry(update: Update, reads: RequestReads, head: Held, set: (lines: str
   set(linesWith(cookies(), head, (other) => isSessionPart(other, name)));
 }
 
-function replaceCookies(reply: FastifyReply, lines: string[]): void {
-  reply.removeHeader("set-cookie").header("set-cookie", lines);
-}
-
 /** Sets the cookies of an action in place of those of the same names, also if the handler writes the head. */
 export function setCookies(reply: FastifyReply, cookies: readonly SetCookie[]): void {
   RequestReads.of(reply.request).isOfAction = true;
-  replaceCookies(reply, linesWith(cookies, reply, (name) => cookies.some((cookie) => cookie.name === name)));
+  const lines = linesWith(cookies, reply, (name) => cookies.some((cookie) => cookie.name === name));
+  reply.removeHeader("set-cookie").header("set-cookie", lines);
   onHeaders(reply.raw, () => {
     if (RequestReads.of(reply.request).isSent) return;
     const written = new Set(valuesOf(reply.raw, "set-cookie").map(nameIn));
@@ -170,11 +168,11 @@ function namesake(name: string): string {
     "give that of another plugin, or `cookies.sessionToken`, another name.";
 }
 
-function warnOfLoss(reply: FastifyReply, loss: string): void {
-  warnOnce(reply, "FST_AUTHJS_WARN_LOST_COOKIE", loss);
-}
-
-function warnOnce({ log, server }: FastifyReply, code: NoticeCode, message: string): void {
+function warnOnce(
+  { log, server }: FastifyReply,
+  message: string,
+  code: NoticeCode = "FST_AUTHJS_WARN_LOST_COOKIE",
+): void {
   const { [WRITES_BACK]: said } = server as unknown as { readonly [WRITES_BACK]: Set<string> };
   if (said.has(message)) return;
   said.add(message);
