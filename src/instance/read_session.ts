@@ -5,7 +5,8 @@ import { originOf } from "../http/origin.ts";
 import { MALFORMED } from "../jwt/jwe.ts";
 import { readSessionCookie, type SessionCookie } from "../session/cookie.ts";
 import { openToken } from "../session/open.ts";
-import { asOwn, type ReadContext, type SessionRead, SIGNED_OUT, warnOnce } from "../session/read.ts";
+import { asOwn } from "../session/own_reads.ts";
+import { type ReadContext, type SessionRead, SIGNED_OUT, warnOnce } from "../session/read.ts";
 import { readDatabaseSession, readJwtSession, refuseToken } from "../session/read_token.ts";
 import { changeClaims, cloneClaims } from "../session/renew.ts";
 import { canCarryCookies, carryLate, isWrittenBack } from "../session/reply.ts";
@@ -62,8 +63,9 @@ async function read(reads: RequestReads, latest: LatestRead): Promise<SessionRea
       }
       const readToken = settings.strategy === "jwt" ? readJwtSession : readDatabaseSession;
       if (length === 0 || length > settings.longestToken) found = refuseToken(cookie, MALFORMED, context);
-      else if (settings.callsApplication) found = await asOwn(context, readToken, cookie, context);
-      else found = await readToken(cookie, context);
+      else if (settings.mayWait || settings.live.hasAsyncCallbacks) {
+        found = await asOwn(context, () => readToken(cookie, context));
+      } else found = await readToken(cookie, context);
       // The cookies of the client are those of another session, or of none.
       if (settings.use === "header") found = { ...found, update: undefined };
     }

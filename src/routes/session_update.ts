@@ -10,18 +10,11 @@ import { Refusal } from "../jwt/jwe.ts";
 import { sessionCookies, SessionTooLarge } from "../session/cookie.ts";
 import { hasEnded } from "../session/ending.ts";
 import { openToken, sessionName } from "../session/open.ts";
-import {
-  asOwn,
-  CallbackFailure,
-  finishSession,
-  ownReadOf,
-  type ReadContext,
-  toSession,
-  wrapError,
-} from "../session/read.ts";
+import { asOwn, ownReadOf } from "../session/own_reads.ts";
+import { CallbackFailure, finishSession, type ReadContext, toSession, wrapError } from "../session/read.ts";
 import { cookieEnd } from "../session/settings.ts";
 import { readRow } from "../session/read_token.ts";
-import { refreshedElsewhere, updateInTurn } from "../session/in_turn.ts";
+import { updateInTurn } from "../session/in_turn.ts";
 import { runCallbacks } from "../session/renew.ts";
 import { UNCACHED } from "./pages.ts";
 import { endRemovedSession, sessionHasEnded } from "./session_change.ts";
@@ -47,15 +40,15 @@ async function updateSession(context: RequestContext): Promise<Answer> {
   const { token } = context.held;
   if (token === "") return jsonAnswer(null);
   const name = await sessionName(token, settings);
-  if (ownReadOf({ name, settings }) !== undefined) {
+  if (await ownReadOf({ name, settings }) !== undefined) {
     throw invalidConfig(UPDATES_ITSELF);
   }
   if (settings.strategy === "database") return await updateToken(token, name, context);
-  const done = await updateInTurn(name, token, async (newest) => {
+  const { answer } = await updateInTurn(name, token, async (newest) => {
     const answer = await updateToken(newest, name, context);
     return { answer, sealed: answer.session };
   }, context);
-  return done?.answer ?? failed(refreshedElsewhere(), context);
+  return answer;
 }
 
 async function updateToken(newest: string, name: string, context: RequestContext): Promise<Answer> {
@@ -65,7 +58,9 @@ async function updateToken(newest: string, name: string, context: RequestContext
   const update = { data: context.body?.data };
   const reading: ReadContext = { ...context, canSetCookie: () => true, update, name };
   const run = settings.strategy === "jwt" ? updateClaims : updateRow;
-  const answer = await asOwn(reading, run, newest, reading, context);
+  const isAsync = settings.mayWait || live.hasAsyncCallbacks;
+  const work = () => run(newest, reading, context);
+  const answer = await (isAsync ? asOwn(reading, work) : work());
   if (answer.error !== undefined) return answer;
   // The browser signed out, or in, while the session was updated.
   const { session: updated } = answer;

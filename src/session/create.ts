@@ -9,7 +9,7 @@ import type { SessionSignIn, SignInParams } from "../features/feature.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import { encodeWithin, type SessionCookie, sessionCookies } from "./cookie.ts";
 import { type EndingContext, hasEnded } from "./ending.ts";
-import { refreshedElsewhere, updateInTurn } from "./in_turn.ts";
+import { updateInTurn } from "./in_turn.ts";
 import { EPHEMERAL_TAG, isEphemeral, withName } from "./name.ts";
 import { openToken, sessionName } from "./open.ts";
 import { cookieEnd, lifetimesFor } from "./settings.ts";
@@ -38,7 +38,9 @@ export async function createSession(params: SignInParams, request: SignInRequest
   const { config, settings, held: { token } } = request;
   if (settings.strategy === "database") return await createRow(params, request);
   const { jwt } = config.core.callbacks ?? {};
-  const claims = jwt === undefined ? params.token : await jwt(params);
+  const result = jwt === undefined ? params.token : jwt(params);
+  if (result instanceof Promise) settings.live.hasAsyncCallbacks = true;
+  const claims = await result;
   if (claims === null) return undefined;
   // Of `undefined` core makes a session without a user, which guards would let pass.
   if (typeof claims !== "object") throw new TypeError(`\`callbacks.jwt\` returned ${typeof claims}, and no token.`);
@@ -46,13 +48,11 @@ export async function createSession(params: SignInParams, request: SignInRequest
   if (!request.goesOn) return await createToken(claims, settings.live.newest(token), params, request);
   // None may refresh it meanwhile: what it gets would be lost.
   const name = await sessionName(token, settings);
-  const done = await updateInTurn(name, token, async (newest) => {
+  const { session } = await updateInTurn(name, token, async (newest) => {
     const session = await hasEnded(name, request) ? undefined : await createToken(claims, newest, params, request);
     return { session, sealed: session?.token };
   }, request);
-  // deno-coverage-ignore Another process has to hold the lock for as long as a link waits for it
-  if (done === undefined) throw refreshedElsewhere();
-  return done.session;
+  return session;
 }
 
 async function createToken(

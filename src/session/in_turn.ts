@@ -96,28 +96,26 @@ export async function inTurn<Result extends { readonly sealed?: string | undefin
   }
 }
 
-/** Updates a session in one request and one process at a time. Gives nothing if another process takes too long. */
+/** Updates a session in one request and one process at a time. Throws if another process takes too long. */
 export async function updateInTurn<Result extends { readonly sealed?: string | undefined }>(
   name: string,
   token: string,
   work: (newest: string) => Promise<Result>,
   context: EndingContext,
-): Promise<Result | undefined> {
+): Promise<Result> {
   const { live, callbacks, refreshes } = context.settings;
   // Otherwise no read waits for the lock.
   const isShared = callbacks.jwt !== undefined || refreshes;
-  let done: Result | undefined;
-  await live.update(name, token, async (newest) => {
+  const { done } = await live.update(name, token, async (newest) => {
     let given = newest;
-    for (let turns = 0; turns < MOST_TURNS; turns++) {
+    for (let turns = 1;; turns++) {
       const turn = isShared ? await inTurn(context, given, () => work(given), true) : { done: await work(given) };
-      done = turn?.done;
-      const sealed = turn?.joined?.token || done?.sealed || given;
+      const sealed = turn?.joined?.token || turn?.done?.sealed || given;
       for (const before of [token, given]) live.replace(before, sealed);
-      if (turn?.joined === undefined) return { sealed };
+      if (turn?.joined === undefined || turns === MOST_TURNS) return { sealed, done: turn?.done };
       given = sealed;
     }
-    return { sealed: given };
   });
+  if (done === undefined) throw refreshedElsewhere();
   return done;
 }

@@ -4,7 +4,7 @@ import type { JWT } from "@auth/core/jwt";
 import { isDue, newEnd, tokenLife } from "../config/lifetime.ts";
 import { open, OTHER_USE, Refusal, validClaims } from "../jwt/jwe.ts";
 import { parseJsonObject } from "../utils/decode.ts";
-import { plainCopy } from "../utils/plain_copy.ts";
+import { plainCopy, tryCopy } from "../utils/plain_copy.ts";
 import { ownString } from "../utils/text.ts";
 import { areFor, digestName, nameOf, rowName } from "./name.ts";
 import { wrapError } from "./read.ts";
@@ -42,7 +42,7 @@ export async function openToken(token: string, settings: SessionSettings): Promi
   }
   if (!areFor(found, use)) throw OTHER_USE;
   // Before the callbacks, which may write to the claims.
-  const [claims, original] = valid ? [plainCopy(valid), valid] : [found, copyOf(found)];
+  const [claims, original] = valid ? [plainCopy(valid), valid] : [found, tryCopy(found)];
   const { exp } = found;
   const renewed = () => {
     const end = newEnd(lifetimesFor(name, settings));
@@ -84,21 +84,12 @@ const STAMPS = ["iat", "exp", "jti"];
 export function isUnchanged(token: JWT, { original }: OpenToken): boolean {
   if (original === undefined) return false;
   try {
-    for (const name of Object.keys({ ...original, ...token })) {
-      const [one, other] = [token[name], original[name]];
-      if (one !== other && !STAMPS.includes(name) && JSON.stringify(one) !== JSON.stringify(other)) return false;
-    }
-    return true;
+    const isSame = (name: string) =>
+      token[name] === original[name] || STAMPS.includes(name) ||
+      JSON.stringify(token[name]) === JSON.stringify(original[name]);
+    return Object.keys(token).every(isSame) && Object.keys(original).every(isSame);
   } catch {
     return false; // A BigInt or a cycle, which JSON cannot hold.
-  }
-}
-
-function copyOf(claims: JWT): JWT | undefined {
-  try {
-    return plainCopy(claims);
-  } catch {
-    return; // A BigInt or a cycle, which only the codec of the application can hold.
   }
 }
 

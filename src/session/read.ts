@@ -2,7 +2,6 @@
 import { type AuthError, EventError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
 import type { LoggerInstance } from "@auth/core/types";
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { Log, NoticeCode } from "../config/notices.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
@@ -126,45 +125,3 @@ export function warnOnce(
 ): void {
   auth.once(what, () => log.warn({ code }, `Auth.js: ${message}`));
 }
-
-/** The read or update that runs, and those in which functions of the application began it. */
-const storage = new AsyncLocalStorage<ReadContext[]>();
-
-/** Reads or updates a session. What runs meanwhile finds it with {@linkcode ownReadOf}. */
-export async function asOwn<Arguments extends unknown[], Result>(
-  context: ReadContext,
-  work: (...args: Arguments) => Promise<Result>,
-  ...args: Arguments
-): Promise<Result> {
-  const underWay = [context, ...storage.getStore() ?? []];
-  try {
-    return await storage.run(underWay, work, ...args);
-  } finally {
-    // What was begun may go on for longer, such as a timer, and Deno keeps this until it collects garbage.
-    underWay.length = 0;
-  }
-}
-
-/** The read or update in which this runs, if another one would wait for it: it is the same, or of the same session. */
-export function ownReadOf(asked: Pick<ReadContext, "name" | "settings">): ReadContext | undefined {
-  return storage.getStore()?.find((context) =>
-    context === asked ||
-    (context.name !== "" && context.name === asked.name && !context.isMade &&
-      context.settings.live === asked.settings.live)
-  );
-}
-
-/** What is known of a session in the middle of its read. */
-export function knownRead(context: ReadContext): SessionRead {
-  warnOnce(context, "own session", "FST_AUTHJS_WARN_CALLBACK", ASKS_FOR_ITSELF);
-  const { known } = context;
-  if (known === undefined) {
-    return { session: null, failure: new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", ASKS_FOR_ITSELF) };
-  }
-  return { session: toSession(known.session, context), ...(known.token && { claims: known.token }) };
-}
-
-const ASKS_FOR_ITSELF =
-  "A function that is called while a session is read, such as the `jwt` or `session` callback, an event or a " +
-  "method of the adapter, asks for this very session. It gets what is known of it by then, which may lack what " +
-  "the callbacks add: have it use the `session`, `token` or `user` that it is given.";

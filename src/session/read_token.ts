@@ -11,12 +11,11 @@ import { inTurn, MOST_TURNS } from "./in_turn.ts";
 import type { JwtRead } from "./live_sessions.ts";
 import { digestName, rowName } from "./name.ts";
 import { type OpenToken, openToken } from "./open.ts";
+import { knownRead, ownReadOf } from "./own_reads.ts";
 import {
   CallbackFailure,
   failedCallback,
   finishSession,
-  knownRead,
-  ownReadOf,
   type ReadContext,
   type SessionRead,
   SIGNED_OUT,
@@ -35,7 +34,7 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
   try {
     const opened = await openToken(cookie.token, settings);
     const { name } = opened;
-    const before = knownBefore(name, cookie, context);
+    const before = await knownBefore(name, cookie, context);
     if (before !== undefined) return before;
     const began = monotonicNow();
     // Of two requests that renew a token, one could bring a refresh token back that the other has used.
@@ -67,10 +66,14 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
 }
 
 /** What is known of a session before it is read: that it ended, or what a read that this one is part of has so far. */
-function knownBefore(name: string, cookie: SessionCookie, context: ReadContext): SessionRead | undefined {
+async function knownBefore(
+  name: string,
+  cookie: SessionCookie,
+  context: ReadContext,
+): Promise<SessionRead | undefined> {
   const ended = endedRead(name, cookie, context);
   if (ended !== undefined) return ended;
-  const own = ownReadOf({ name, settings: context.settings });
+  const own = await ownReadOf({ name, settings: context.settings });
   if (own !== undefined) return knownRead(own);
   context.name = name;
 }
@@ -182,7 +185,7 @@ function isRefreshDue({ claims, due }: OpenToken, { settings }: ReadContext): bo
 /** Reads the session a cookie names. Never throws: a failure is logged and, as in core, the cookie stays. */
 export async function readDatabaseSession(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
   const name = rowName(cookie.token, context.settings.use);
-  return knownBefore(name, cookie, context) ?? await readRow(cookie, context);
+  return await knownBefore(name, cookie, context) ?? await readRow(cookie, context);
 }
 
 export async function readRow(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {

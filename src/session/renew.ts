@@ -1,14 +1,15 @@
 /** Runs the callbacks for a session token, and makes the token that takes its place. */
 import type { JWT } from "@auth/core/jwt";
 import { withEnd } from "../config/lifetime.ts";
-import { plainCopy } from "../utils/plain_copy.ts";
+import { plainCopy, tryCopy } from "../utils/plain_copy.ts";
 import { cookieSize, encodeWithin, SessionTooLarge } from "./cookie.ts";
 import { hasEnded } from "./ending.ts";
-import { refreshedElsewhere, updateInTurn } from "./in_turn.ts";
+import { updateInTurn } from "./in_turn.ts";
 import type { JwtRead } from "./live_sessions.ts";
 import { namedBy, withName } from "./name.ts";
 import { isUnchanged, type OpenToken, openToken } from "./open.ts";
-import { asOwn, CallbackFailure, type ReadContext, sessionOf, warnOnce } from "./read.ts";
+import { asOwn, callOwn } from "./own_reads.ts";
+import { CallbackFailure, type ReadContext, sessionOf, warnOnce } from "./read.ts";
 import { lifetimesFor } from "./settings.ts";
 
 /** The read of a token whose session ended before the callbacks were done. */
@@ -28,7 +29,7 @@ export async function runCallbacks(opened: OpenToken, context: ReadContext): Pro
   const params = { token: claims, ...(update && { trigger: "update" }), session: update?.data };
   let token: JWT | null = claims;
   try {
-    if (callbacks.jwt !== undefined) token = await callbacks.jwt(params as never);
+    if (callbacks.jwt !== undefined) token = await callOwn("jwt", params, context) as JWT | null;
   } catch (error) {
     const failure = new CallbackFailure("`jwt` callback", error);
     if (failure.statusCode !== 401) throw failure;
@@ -61,7 +62,7 @@ export async function makeSession(token: JWT, expires: string, context: ReadCont
   context.known = { session, token };
   if (callbacks.session === undefined) return session;
   try {
-    return await callbacks.session({ session, token } as never);
+    return await callOwn("session", { session, token }, context);
   } catch (error) {
     throw new CallbackFailure("`session` callback", error);
   }
@@ -82,17 +83,12 @@ export async function changeClaims(
     return { sealed: await reseal(opened, claims, context) };
   };
   context.name = name;
-  const done = await asOwn(context, () => updateInTurn(name, token, work, context));
-  if (done === undefined) throw refreshedElsewhere();
+  await asOwn(context, () => updateInTurn(name, token, work, context));
 }
 
 /** Claims that callers may write to; those with a function in them cannot be cloned and are shared. */
 export function cloneClaims(token: JWT): JWT {
-  try {
-    return plainCopy(token, structuredClone);
-  } catch {
-    return token;
-  }
+  return tryCopy(token, structuredClone) ?? token;
 }
 
 /** The bytes that its name adds to a session cookie. */

@@ -3,7 +3,8 @@ import type { FastifyReply } from "fastify";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
 import { monotonicNow } from "../utils/time.ts";
 import { cookiesAfter } from "../http/set_cookie.ts";
-import { type CookieUpdate, knownRead, ownReadOf, type ReadContext, type SessionRead, SIGNED_OUT } from "./read.ts";
+import { knownRead, ownReadOf } from "./own_reads.ts";
+import { type CookieUpdate, type ReadContext, type SessionRead, SIGNED_OUT } from "./read.ts";
 
 /** The decorator of requests that keeps their reads. A request outside of the plugin's scopes gets it late. */
 export const READS: unique symbol = Symbol("fastify-authjs.reads");
@@ -29,8 +30,6 @@ export interface Update extends CookieUpdate {
   readonly of: LatestRead;
   readonly givesSession: boolean;
 }
-
-const NOT_SIGNED_IN = Promise.resolve(SIGNED_OUT);
 
 export class RequestReads {
   readonly request: SessionRequest;
@@ -71,16 +70,16 @@ export class RequestReads {
   }
 
   /** One read for each configuration, however many hooks and handlers ask. `read` never rejects. */
-  once(
+  async once(
     config: FastifyAuthConfig,
     read: (reads: RequestReads, latest: LatestRead) => Promise<SessionRead>,
   ): Promise<SessionRead> {
     const latest = this.#latestOf(config);
     // The one that asks may be a function of the application which the read calls.
-    const own = latest.context && ownReadOf(latest.context);
-    if (own !== undefined) return Promise.resolve(knownRead(own));
+    const own = latest.context && await ownReadOf(latest.context);
+    if (own !== undefined) return knownRead(own);
     if (monotonicNow() - latest.at >= READ_VALID_MS) latest.result = read(this, latest);
-    return latest.result;
+    return await latest.result;
   }
 
   forget(config: FastifyAuthConfig): void {
@@ -90,7 +89,7 @@ export class RequestReads {
   #latestOf(config: FastifyAuthConfig): LatestRead {
     let latest = this.#latest.get(config);
     if (latest === undefined) {
-      latest = { config, result: NOT_SIGNED_IN, at: -Infinity, isOfChange: false };
+      latest = { config, result: Promise.resolve(SIGNED_OUT), at: -Infinity, isOfChange: false };
       this.#latest.set(config, latest);
     }
     return latest;

@@ -3,6 +3,7 @@ import type { AuthConfig } from "@auth/core";
 import { decode as coreDecode, encode as coreEncode, type JWT, type JWTOptions } from "@auth/core/jwt";
 import { LRUCache } from "lru-cache";
 import { strategyOf } from "../config/adapter_problem.ts";
+import { isAsync } from "../config/callbacks.ts";
 import type { CookieDefinition, CookieSettings, CoreConfig } from "../config/cookies.ts";
 import { cookieNames, cookieSettings } from "../config/cookies.ts";
 import type { TokenGenerator } from "../config/core_config.ts";
@@ -112,9 +113,9 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
     callbacks: core.callbacks ?? {},
     event: core.events?.session,
     hooks,
-    /** Whether a read calls functions of the application, which may ask for the session that it reads. */
-    callsApplication: strategy === "database" || !ownTokens || store !== undefined ||
-      [core.callbacks?.jwt, core.callbacks?.session, core.events?.session].some((each) => each !== undefined),
+    /** Whether a read calls functions of the application that may wait, such as for the session that it reads. */
+    mayWait: strategy === "database" || !ownTokens || store !== undefined || core.events?.session !== undefined ||
+      [core.callbacks?.jwt, core.callbacks?.session].some(isAsync),
     refreshes: hooks.some(({ refreshes }) => refreshes),
     /** Leaves out the claims that no session may have: a callback may put all of them into one. */
     leaveOut: hiddenClaims.length > 0

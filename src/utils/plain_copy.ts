@@ -23,6 +23,15 @@ export function plainCopy<T>(value: T, copyOther: (value: unknown) => unknown = 
   return copy as T;
 }
 
+/** A copy, or `undefined` if there can be none: JSON holds no BigInt and no cycle, a structured clone no function. */
+export function tryCopy<T>(value: T, copyOther?: (value: unknown) => unknown): T | undefined {
+  try {
+    return plainCopy(value, copyOther);
+  } catch {
+    return undefined;
+  }
+}
+
 function throughJson(value: unknown): unknown {
   const text = JSON.stringify(value);
   return text === undefined ? undefined : JSON.parse(text);

@@ -71,6 +71,17 @@ const JWT_FUNCTIONS: Record<string, (ask: Ask) => Partial<FastifyAuthConfig>> = 
       },
     },
   }),
+  // Nothing tells before its first call that it waits, and then nothing tells what it asks for
+  "the session callback, a plain function": (ask) => ({
+    providerTimeout: 100,
+    callbacks: { session: ({ session }) => ask().then(() => session) as never },
+  }),
+  "the session callback, a plain function, after a while": (ask) => ({
+    providerTimeout: 100,
+    callbacks: {
+      session: ({ session }) => new Promise((resolve) => setImmediate(resolve)).then(ask).then(() => session) as never,
+    },
+  }),
   "the session event": (ask) => ({ events: { session: async () => void await ask() } }),
   "the decoder": (ask) => ({
     jwt: {
@@ -292,18 +303,84 @@ Deno.test("F2: reads of one request at the same time still share one call of the
   assertEquals(calls, 1);
 });
 
-Deno.test("F2: a read that calls no function of the application keeps no asynchronous context", async () => {
-  const callback: Partial<FastifyAuthConfig> = { callbacks: { jwt: ({ token }) => token } };
-  for (const [options, expected] of [[{}, 0], [callback, 1]] as const) {
+Deno.test("F2: a read that calls no function that may wait keeps no asynchronous context", async () => {
+  const later = <T>(value: T) => Promise.resolve(value);
+  const cases: [Partial<FastifyAuthConfig>, number[]][] = [
+    [{}, [0, 0]],
+    [{ callbacks: { jwt: ({ token }) => token, session: ({ session }) => session } }, [0, 0]],
+    [{ callbacks: { jwt: async ({ token }) => await token } }, [1, 1]],
+    [{ callbacks: { session: async ({ session }) => await session } }, [1, 1]],
+    [{ events: { session() {} } }, [1, 1]],
+    // The sign-in has called it
+    [{ callbacks: { jwt: ({ token }) => later(token) } }, [1, 1]],
+    // The first read has called it
+    [{ callbacks: { session: ({ session }) => later(session) as never } }, [0, 1]],
+    [{ callbacks: { jwt: ({ token, account }) => account ? token : later(token) } }, [0, 1]],
+  ];
+  for (const [options, expected] of cases) {
     await using asked = await asking(() => options, () => undefined);
     // On Node 20 the first one makes each promise of the process slower.
-    using run = stub(AsyncLocalStorage.prototype, "run", (_context: unknown, work: () => unknown, ...args: []) => {
-      return work(...args);
-    });
-    assertEquals((await asked.client.get("/me")).json().session.user.name, "ada");
-    assertEquals(run.calls.length, expected);
+    using run = stub(AsyncLocalStorage.prototype, "run", (_context: unknown, work: () => unknown) => work());
+    const counts: number[] = [];
+    for (const _read of expected) {
+      const before = run.calls.length;
+      assertEquals((await asked.client.get("/me")).json().session.user.name, "ada");
+      counts.push(run.calls.length - before);
+    }
+    assertEquals(counts, expected);
   }
 });
+
+/** Callbacks that wait: the plain one is called for the first time by the read, which cannot know that it will. */
+const WAITING: Record<string, (wait: () => Promise<void>) => Partial<FastifyAuthConfig>> = {
+  "a plain callback that returns a promise": (wait) => ({
+    callbacks: { jwt: ({ token, account }) => account ? token : wait().then(() => ({ ...token, made: "once" })) },
+  }),
+  "an async callback that takes longer than `providerTimeout`": (wait) => ({
+    providerTimeout: 20,
+    callbacks: {
+      async jwt({ token, account }) {
+        if (account) return token;
+        await wait();
+        return { ...token, made: "once" };
+      },
+    },
+  }),
+};
+
+for (const [name, options] of Object.entries(WAITING)) {
+  Deno.test(`F2: ${name} is called once for requests at the same time`, async () => {
+    const { logger, lines } = captureLog();
+    let calls = 0;
+    let called = () => {};
+    const isCalled = new Promise<void>((resolve) => called = resolve);
+    const { callbacks, ...others } = options(() => {
+      calls++;
+      called();
+      return new Promise((resolve) => setTimeout(resolve, 100));
+    });
+    const auth = createAuth(testConfig({
+      ...others,
+      callbacks: { ...callbacks, session: ({ session, token }) => Object.assign(session, { made: token.made }) },
+    }));
+    await using app = Fastify({ logger } as object) as unknown as FastifyInstance & AsyncDisposable;
+    await app.register(auth.plugin, { prefix: "/auth" });
+    app.get("/me", async (request) => {
+      const reading = auth.getSession(request);
+      await isCalled;
+      return await Promise.all([reading, auth.getSession(request), reading.then(() => auth.getSession(request))]);
+    });
+    const client = new Client(app);
+    await client.signIn({ username: "ada", password: "open" });
+    const first = client.get("/me");
+    await isCalled;
+    for (const reply of await Promise.all([first, client.get("/me")])) {
+      assertEquals(reply.json().map(({ made }: { made: string }) => made), ["once", "once", "once"]);
+    }
+    assertEquals(calls, 1);
+    assertEquals(lines.filter(({ code }) => code === "FST_AUTHJS_WARN_CALLBACK"), []);
+  });
+}
 
 Deno.test("F2: an update of the session that a callback begins is an error that says what to do", async () => {
   for (const name of [JWT, SESSION]) {

@@ -9,7 +9,7 @@ import { invalid } from "../../utils/arguments.ts";
 import { changeSession, presentedToken, readClaims, readSession } from "../../instance/read_session.ts";
 import { inTurn, refreshedElsewhere } from "../../session/in_turn.ts";
 import { sessionName } from "../../session/open.ts";
-import { ownReadOf } from "../../session/read.ts";
+import { ownReadOf } from "../../session/own_reads.ts";
 import { canCarryCookies } from "../../session/reply.ts";
 import { RequestReads } from "../../session/request_reads.ts";
 import type { JWT, SessionRequest } from "../../types.ts";
@@ -152,7 +152,7 @@ function tokensInSession(auth: ActionAuth, request: SessionRequest, id: string, 
       if (!canCarryCookies(request)) throw invalid("getAccessToken()", REPLY_HAS_LEFT);
       const { cookie, settings } = presentedToken(request, config)!;
       const name = await sessionName(cookie.token, settings);
-      if (ownReadOf({ name, settings }) !== undefined) throw invalid("getAccessToken()", REFRESHES_ITSELF);
+      if (await ownReadOf({ name, settings }) !== undefined) throw invalid("getAccessToken()", REFRESHES_ITSELF);
       await onceAtATime(auth, JSON.stringify([name, id]), () => changeSession(request, config, refreshed));
       RequestReads.of(request).forget(config);
     },

@@ -1,0 +1,70 @@
+/** Which read a function of the application runs in. It must not wait for that read, which waits for the function. */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { FastifyAuthError } from "../errors.ts";
+import { withDeadline } from "../utils/time.ts";
+import { type ReadContext, type SessionRead, toSession, warnOnce } from "./read.ts";
+
+/** The read or update that runs, and those in which functions of the application began it. */
+const storage = new AsyncLocalStorage<ReadContext[]>();
+
+/**
+ * Reads or updates a session. What runs meanwhile finds it with {@linkcode ownReadOf}. Only needed if functions of the
+ * application may wait: on Node 20 it makes each promise of the process slower.
+ */
+export async function asOwn<Result>(context: ReadContext, work: () => Promise<Result>): Promise<Result> {
+  const underWay = [context, ...storage.getStore() ?? []];
+  try {
+    return await storage.run(underWay, work);
+  } finally {
+    // What was begun may go on for longer, such as a timer, and Deno keeps this until it collects garbage.
+    underWay.length = 0;
+  }
+}
+
+/** Calls a callback. The first one that returns a promise may be called outside of {@linkcode asOwn}. */
+export async function callOwn(name: "jwt" | "session", params: object, context: ReadContext): Promise<unknown> {
+  const { callbacks, live } = context.settings;
+  if (storage.getStore()?.includes(context)) return await callbacks[name]!(params as never);
+  try {
+    live.calls.set(context, undefined);
+    const result: unknown = callbacks[name]!(params as never);
+    if (!(result instanceof Promise)) return result;
+    live.hasAsyncCallbacks = true;
+    live.calls.set(context, result);
+    return await result;
+  } finally {
+    live.calls.delete(context);
+  }
+}
+
+/** The read or update in which this runs, if another one would wait for it: it is the same, or of the same session. */
+export async function ownReadOf(asked: Pick<ReadContext, "name" | "settings">): Promise<ReadContext | undefined> {
+  const { live: { calls }, refresh: { waitLimit } } = asked.settings;
+  for (const context of storage.getStore() ?? []) if (wouldWaitFor(context, asked)) return context;
+  for (const [context, result] of calls as Map<ReadContext, Promise<unknown> | undefined>) {
+    if (!wouldWaitFor(context, asked)) continue;
+    // Until the callback returns, this runs in it. Later that is not known; if it does, the call does not end.
+    if (result) await withDeadline(result, waitLimit, () => new Error()).catch(() => {});
+    if (calls.has(context)) return context;
+  }
+}
+
+function wouldWaitFor(context: ReadContext, asked: Pick<ReadContext, "name" | "settings">): boolean {
+  return context === asked || (context.name !== "" && context.name === asked.name && !context.isMade &&
+    context.settings.live === asked.settings.live);
+}
+
+/** What is known of a session in the middle of its read. */
+export function knownRead(context: ReadContext): SessionRead {
+  warnOnce(context, "own session", "FST_AUTHJS_WARN_CALLBACK", ASKS_FOR_ITSELF);
+  const { known } = context;
+  if (known === undefined) {
+    return { session: null, failure: new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", ASKS_FOR_ITSELF) };
+  }
+  return { session: toSession(known.session, context), ...(known.token && { claims: known.token }) };
+}
+
+const ASKS_FOR_ITSELF =
+  "A function that is called while a session is read, such as the `jwt` or `session` callback, an event or a " +
+  "method of the adapter, asks for this very session. It gets what is known of it by then, which may lack what " +
+  "the callbacks add: have it use the `session`, `token` or `user` that it is given.";
