@@ -48,7 +48,8 @@ export function carryLate(reads: RequestReads): void {
   if (reads.hasLeft) return reads.givesSession ? warnOnce(reply, LATE) : undefined;
   const { raw } = reply;
   onHeaders(raw, () => {
-    for (const update of reads.isSent ? [] : reads.current) {
+    if (reads.isSent) return;
+    for (const update of reads.current) {
       // The other processes cannot be asked any more whether a session has ended.
       if (update.checkOtherProcesses !== undefined) warnOnce(reply, UNCHECKED);
       else carry(update, reads, raw, (lines) => raw.setHeader("set-cookie", lines));
