@@ -14,7 +14,7 @@ import { type GroupName, GROUPS, measureGroup } from "./http.ts";
 import { measureOperations } from "./operations.ts";
 import { chart, type Machine, type Measured, table } from "./report.ts";
 import { repeat } from "./rounds.ts";
-import { findRuntimes, install, installedVersions, runMeasured } from "./setup.ts";
+import { findRuntimes, install, installedVersions, run, runMeasured } from "./setup.ts";
 
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const DOCUMENT = pathOf("../docs/benchmarks.md");
@@ -95,4 +95,5 @@ async function write(): Promise<void> {
   );
   await writeFile(DOCUMENT, written);
   await writeFile(CHART, chart(results, machine));
+  await run(process.execPath, ["fmt", "--quiet", DOCUMENT, CHART]);
 }

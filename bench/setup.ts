@@ -22,7 +22,7 @@ export interface Runtime {
 /** The Node releases that are measured, beside the Deno that runs this. */
 const NODES = ["20", "24"];
 
-const run = promisify(execFile);
+export const run = promisify(execFile);
 
 /** Runs one of the measured programs, and gives what it prints as JSON. */
 export async function runMeasured<T>({ command }: Runtime, file: string, parameter: string): Promise<T> {
