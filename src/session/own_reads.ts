@@ -43,7 +43,7 @@ export async function ownReadOf(asked: Pick<ReadContext, "name" | "settings">): 
   for (const context of storage.getStore() ?? []) if (wouldWaitFor(context, asked)) return context;
   for (const [context, result] of calls as Map<ReadContext, Promise<unknown> | undefined>) {
     if (!wouldWaitFor(context, asked)) continue;
-    // Until the callback returns, this runs in it. Later that is not known; if it does, the call does not end.
+    // Nothing else runs until the callback returns. After that, this may be part of what its promise waits for.
     if (result) await withDeadline(result, waitLimit, () => new Error()).catch(() => {});
     if (calls.has(context)) return context;
   }
