@@ -71,7 +71,7 @@ const JWT_FUNCTIONS: Record<string, (ask: Ask) => Partial<FastifyAuthConfig>> = 
       },
     },
   }),
-  // Nothing tells before its first call that it waits, and then nothing tells what it asks for
+  // That it waits shows once it has returned a promise. What it asks for then may be any request's
   "the session callback, a plain function": (ask) => ({
     providerTimeout: 100,
     callbacks: { session: ({ session }) => ask().then(() => session) as never },
@@ -203,7 +203,7 @@ for (const functions of [JWT_FUNCTIONS, DATABASE_FUNCTIONS]) {
   const strategy = functions === JWT_FUNCTIONS ? "in a token" : "in a database";
   for (const [name, options] of Object.entries(functions)) {
     for (const [what, question] of Object.entries(QUESTIONS)) {
-      const title = `F2: ${name} asks for its own session ${strategy} by ${what}, and gets an answer at once`;
+      const title = `F2: ${name} asks for its own session ${strategy} by ${what}, and gets an answer`;
       Deno.test(title, async () => {
         await using asked = await asking(options, async (current) => {
           try {
