@@ -34,9 +34,9 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
   try {
     const opened = await openToken(cookie.token, settings);
     const { name } = opened;
+    const began = monotonicNow();
     const before = await knownBefore(name, cookie, context);
     if (before !== undefined) return before;
-    const began = monotonicNow();
     // Of two requests that renew a token, one could bring a refresh token back that the other has used.
     const isShared = settings.callbacks.jwt !== undefined || settings.refreshes;
     const read = await (isShared ? readNewest(opened, context) : renew(opened, context));
