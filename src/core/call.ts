@@ -86,7 +86,7 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
         throw [...errors].at(-1) ?? new OAuthProfileParseError(`"${provider.id}" gave no data of the user`);
       }
       const { status = 200, body, cookies = [], redirect } = result;
-      answer = signIn.complete({
+      answer = await signIn.complete({
         ...(redirect ? redirectAnswer(redirect) : jsonAnswer(body, status)),
         cookies: cookies.filter(({ name }) => !name.startsWith(INTERNAL)),
         ...((body as { action?: unknown } | null)?.action === "register" && {

@@ -6,7 +6,8 @@ import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
 import { unavailableError } from "../adapter/failure.ts";
 import { createSession, type NewSession } from "../session/create.ts";
-import type { SignedIn } from "../session/open.ts";
+import { hasEnded } from "../session/ending.ts";
+import { sessionName, type SignedIn } from "../session/open.ts";
 import { SessionStoreFailure } from "../store/shared_store.ts";
 import type { EventDetails } from "../telemetry/events.ts";
 import { errorChain } from "../utils/error_chain.ts";
@@ -19,7 +20,7 @@ type Events = NonNullable<AuthConfig["events"]>;
 
 /** Begins or ends a sign-in, in which core links the account to the `known` user, if the database has that one. */
 export function signInOf(context: ProviderContext, adapter: Adapter | undefined, known: SignedIn | undefined) {
-  const { config, provider, logger } = context;
+  const { config, provider, settings, logger } = context;
   const { callbacks: { signIn: ownSignIn, redirect } = {}, events: own = {}, pages } = config.core;
   // The user that the `signIn` callback saw, and whether that returned a page.
   let user: User | undefined;
@@ -74,13 +75,15 @@ export function signInOf(context: ProviderContext, adapter: Adapter | undefined,
     adapter: adapter ?? stateless,
     callbacks,
     events: adapter === undefined ? withoutDatabase : withDatabase,
-    complete(answer: Answer): Answer {
+    async complete(answer: Answer): Promise<Answer> {
       const { redirect = "" } = answer;
+      // The user may have signed out meanwhile, such as in another tab.
+      if (session && goesOn && await hasEnded(await sessionName(session.token, settings), context)) session = undefined;
       const published = {
         ...(linked && { "fastify-authjs:link": linked }),
         ...(session && signedIn && { "fastify-authjs:sign-in": signedIn }),
       };
-      // The `jwt` callback returned null.
+      // The `jwt` callback returned null, or the session has ended.
       const isRefused = signedIn !== undefined && session === undefined;
       const removals = isRefused ? sessionRemovals(context) : [];
       const query = new URLSearchParams({ callbackUrl: redirect });

@@ -600,16 +600,18 @@ for (const callback of ["jwt", "signIn"] as const) {
   });
 }
 
-Deno.test("a session that ends while an account is linked does not come back", async () => {
-  await using opened = await linkingApp((second) => second.signOut(), "jwt");
-  const { app, client, finish } = opened;
-  await finish();
-  const token = await later(16 * 60, async () => {
-    // With the next end those of long ago are forgotten.
-    const third = new Client(app);
-    await signIn(third);
-    await third.signOut();
-    return await access(client);
+for (const callback of ["jwt", "signIn"] as const) {
+  Deno.test(`a session that ends while an account is linked does not come back (${callback})`, async () => {
+    await using opened = await linkingApp((second) => second.signOut(), callback);
+    const { app, client, finish } = opened;
+    await finish();
+    const token = await later(16 * 60, async () => {
+      // With the next end those of long ago are forgotten.
+      const third = new Client(app);
+      await signIn(third);
+      await third.signOut();
+      return await access(client);
+    });
+    assertEquals(token, { token: null });
   });
-  assertEquals(token, { token: null });
-});
+}
