@@ -52,8 +52,6 @@ export class LiveSessions {
   readonly updates: Map<string, Promise<Outcome>> = new Map();
   /** Whether a callback has returned a promise: others may wait for something, too. */
   hasAsyncCallbacks = false;
-  /** Calls of callbacks outside of an asynchronous context, by their reads; `undefined` until they return. */
-  readonly calls: Map<object, Promise<unknown> | undefined> = new Map();
   /** By names of sessions: what looks at one once more if this process may have ended it. */
   readonly watches: Map<string, Set<() => unknown>> = new Map();
   /** By names, in the order in which they are forgotten. */

@@ -7,6 +7,9 @@ import { type ReadContext, type SessionRead, toSession, warnOnce } from "./read.
 /** The read or update that runs, and those in which functions of the application began it. */
 const storage = new AsyncLocalStorage<ReadContext[]>();
 
+/** The reads whose callback runs outside of it. */
+const calling: ReadContext[] = [];
+
 /**
  * Reads or updates a session. What runs meanwhile finds it with {@linkcode ownReadOf}. Only needed if functions of the
  * application may wait: on Node 20 it makes each promise of the process slower.
@@ -25,27 +28,26 @@ export async function asOwn<Result>(context: ReadContext, work: () => Promise<Re
 export async function callOwn(name: "jwt" | "session", params: object, context: ReadContext): Promise<unknown> {
   const { callbacks, live } = context.settings;
   if (storage.getStore()?.includes(context)) return await callbacks[name]!(params as never);
+  calling.push(context);
+  context.call = undefined;
   try {
-    live.calls.set(context, undefined);
     const result: unknown = callbacks[name]!(params as never);
     if (!(result instanceof Promise)) return result;
     live.hasAsyncCallbacks = true;
-    live.calls.set(context, result);
-    return await result;
+    return await (context.call = result);
   } finally {
-    live.calls.delete(context);
+    calling.splice(calling.lastIndexOf(context), 1);
   }
 }
 
 /** The read or update in which this runs, if another one would wait for it: it is the same, or of the same session. */
 export async function ownReadOf(asked: Pick<ReadContext, "name" | "settings">): Promise<ReadContext | undefined> {
-  const { live: { calls }, refresh: { waitLimit } } = asked.settings;
+  const { waitLimit } = asked.settings.refresh;
   for (const context of storage.getStore() ?? []) if (wouldWaitFor(context, asked)) return context;
-  for (const [context, result] of calls as Map<ReadContext, Promise<unknown> | undefined>) {
-    if (!wouldWaitFor(context, asked)) continue;
+  for (const context of calling.filter((each) => wouldWaitFor(each, asked))) {
     // Nothing else runs until the callback returns. After that, this may be part of what its promise waits for.
-    if (result) await withDeadline(result, waitLimit, () => new Error()).catch(() => {});
-    if (calls.has(context)) return context;
+    if (context.call) await withDeadline(context.call, waitLimit, () => new Error()).catch(() => {});
+    if (calling.includes(context)) return context;
   }
 }
 

@@ -51,6 +51,8 @@ export interface ReadContext {
   known?: { readonly session: unknown; readonly token?: JWT };
   /** Whether the callbacks have made it: then only its own request waits for it, and not others of the session. */
   isMade?: boolean;
+  /** The promise of a callback that was called outside of an asynchronous context. */
+  call?: Promise<unknown> | undefined;
 }
 
 /** The session as core makes it of claims, which a callback may add to. */
