@@ -37,8 +37,9 @@ export function toText(findings: readonly Finding[]): string {
 
 /** Why a request failed: what the error and its causes say, each once. */
 export function reasonOf(cause: unknown): string {
-  const messages = [...errorChain(cause)].map(({ message }: { message?: unknown }) => message);
-  const text = [...new Set(messages)].filter(Boolean).join(": ") || String(cause);
+  const messages = [...errorChain(cause)].map(({ message }: { message?: unknown }) => String(message ?? ""));
+  const isNew = (text: string, index: number) => !messages.slice(0, index).some((before) => before.includes(text));
+  const text = messages.filter(isNew).join(": ") || String(cause);
   if ((cause as { name?: unknown } | null)?.name === "TimeoutError") {
     return "there is no answer in time (--timeout allows more)";
   }

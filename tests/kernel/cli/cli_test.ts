@@ -406,6 +406,8 @@ Deno.test("doctor: finds a document of another issuer, and tables of mail links 
   assert(!output.includes('The keys of "keyless"'), output);
   assertMatch(output, /error +database +useVerificationToken\(\) of the adapter fails: .*no such table/);
   assertMatch(output, /error +database +getAuthenticator\(\) of the adapter fails: .*no such table/);
+  const [line] = output.split("\n").filter((line) => line.includes("getAuthenticator()"));
+  assertEquals(line!.split("no such table").length - 1, 1, line);
 });
 
 Deno.test("doctor: finds tables and columns that are missing, and http in production", async () => {
