@@ -66,6 +66,10 @@ export const ADDRESS: Rule = (value, name) => {
     'that begins with "/", or a URL such as "https://app.example/signin".';
 };
 
+/** What a link leads to: an address, or also someone to write to or to call. */
+export const LINK: Rule = (value, name) =>
+  isText(value) && /^(?:mailto|tel):./i.test(value) ? undefined : ADDRESS(value, name);
+
 /** A colour, which may not end the rule that it stands in. */
 export const COLOUR: Rule = (value, name) => {
   if (!isText(value) || !/[;{}<>\\]|\/\*/.test(value)) return TEXT(value, name);

@@ -9,7 +9,7 @@ import { type FeatureOptions, type FeaturePages, FEATURES } from "../features/mo
 import type { FastifyAuthConfig, FastifyAuthPages, Store } from "../types.ts";
 import { editDistance } from "../utils/text.ts";
 import type { Rule } from "./rules.ts";
-import { ADDRESS, ANY, BOOLEAN, COLOUR, FILLED, FUNCTION, OBJECT, TEXT, TEXTS, TIMEOUT } from "./rules.ts";
+import { ADDRESS, ANY, BOOLEAN, COLOUR, FILLED, FUNCTION, LINK, OBJECT, TEXT, TEXTS, TIMEOUT } from "./rules.ts";
 import { each, isNumber, isObject, isText, numberOf, oneOf, required, written } from "./rules.ts";
 
 /** {@linkcode ANY} is checked by core, or with what else it depends on. */
@@ -59,7 +59,7 @@ const CONFIG = {
     ...each(ADDRESS, "confirmEmail", "darkLogo", "error", "favicon", "newUser", "signIn", "signOut", "style"),
     ...each(BOOLEAN, "languageMenu", "passkeyOffer", ...FEATURES.flatMap(({ pages = [] }) => pages)),
     language: ANY,
-    links: each(ADDRESS, "forgotPassword", "help", "privacy", "signUp", "terms"),
+    links: each(LINK, "forgotPassword", "help", "privacy", "signUp", "terms"),
     panel: { image: ADDRESS },
     siteName: FILLED,
     texts: OBJECT,

@@ -79,6 +79,12 @@ browserTest("in a browser the page that leads on names the site", async (page) =
   assert(body.includes("Continuing to Acme"), body);
 });
 
+Deno.test("a link of the pages may lead to an e-mail address", async () => {
+  await using app = await testApp(pagesConfig({ pages: { links: { help: "mailto:help@acme.example" } } }));
+  const { body } = await app.inject({ url: "/auth/signin", headers: { accept: "text/html" } });
+  assert(body.includes('<a href="mailto:help@acme.example">Help</a>'), body);
+});
+
 Deno.test("an address or a colour in `pages` that is none stops the boot, which names it", async () => {
   for (
     const [pages, name] of [
