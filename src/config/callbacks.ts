@@ -11,7 +11,7 @@ type Callbacks = NonNullable<AuthConfig["callbacks"]>;
 
 const CODE = "FST_AUTHJS_WARN_CALLBACK";
 
-type Returns = (this: unknown, ...args: unknown[]) => unknown;
+type Returns = (...args: unknown[]) => unknown;
 
 const AsyncFunction = (async () => {}).constructor as unknown as new () => object;
 
@@ -21,19 +21,17 @@ export function isAsync(callback: unknown): boolean {
 }
 
 /** A callback whose results are looked at. It returns a promise only if the application's does, which then may wait. */
-function watch(own: Returns, look: (result: unknown) => void): Returns {
+function watch(own: Returns, holder: object, look: (result: unknown) => void): Returns {
   const looked = async (later: unknown) => {
     const result = await later;
     look(result);
     return result;
   };
   if (isAsync(own)) {
-    return async function (...args) {
-      return await looked(own.apply(this, args));
-    };
+    return async (...args) => await looked(own.apply(holder, args));
   }
-  return function (...args) {
-    const result = own.apply(this, args);
+  return (...args) => {
+    const result = own.apply(holder, args);
     if (typeof (result as { then?: unknown } | null | undefined)?.then === "function") return looked(result);
     look(result);
     return result;
@@ -49,16 +47,19 @@ const RETURNS = {
   redirect: "so users are led to the origin of the application. Return a URL: `redirect({ url }) { …; return url; }`",
 } as const satisfies Partial<Record<keyof Callbacks, string>>;
 
-/** The callbacks, each of which is reported the first time it returns what cannot be meant. */
+/**
+ * The callbacks, also those that are methods of a class. Each is reported the first time it returns what cannot be
+ * meant.
+ */
 export function watchCallbacks(callbacks: Callbacks, notices: Notices): Callbacks {
-  const watched = { ...callbacks } as Record<string, unknown>;
+  const watched: Record<string, unknown> = {};
   for (const name of Object.keys(RETURNS) as (keyof typeof RETURNS)[]) {
-    if (!(name in watched)) continue;
+    if (!(name in callbacks)) continue;
     // As in core, one that is set to `undefined` replaces the default.
-    const own = watched[name] as Returns ?? (() => {
+    const own = callbacks[name] as Returns | undefined ?? (() => {
       throw new TypeError(`callbacks.${name} is not a function`);
     });
-    watched[name] = watch(own, lookAtResult.bind(null, name, notices));
+    watched[name] = watch(own, callbacks, lookAtResult.bind(null, name, notices));
   }
   return watched as Callbacks;
 }

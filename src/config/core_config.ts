@@ -1,5 +1,6 @@
 /** The configuration for core: a copy, with the defaults of this package and the environment's. */
 import { type AuthConfig, setEnvDefaults } from "@auth/core";
+import type { JWTOptions } from "@auth/core/jwt";
 import type { Provider } from "@auth/core/providers";
 import { randomBytes } from "node:crypto";
 import { bindAdapter } from "../adapter/bind.ts";
@@ -56,7 +57,7 @@ export function coreConfig(config: FastifyAuthConfig, boot: Boot) {
     // Core decides only about a warning by it; each request gets that of its mount.
     basePath: "/auth",
     providers: providers.map(copyProvider),
-    jwt: { encode, decode, ...config.jwt, maxAge: tokenMaxAge },
+    jwt: { ...codecOf(config.jwt), maxAge: tokenMaxAge },
     session: { ...sessionOfCore, maxAge, updateAge, generateSessionToken },
   };
   const { sessionToken } = cookies ?? {};
@@ -94,6 +95,12 @@ export function coreConfig(config: FastifyAuthConfig, boot: Boot) {
     prepareProvider(watchUsers(withDefaultProfile(provider), notices), options)
   );
   return core;
+}
+
+/** How tokens are sealed and opened, by the application also with methods of a class. */
+function codecOf(jwt: Partial<JWTOptions> = {}) {
+  const methods = (["encode", "decode"] as const).filter((name) => name in jwt && !Object.hasOwn(jwt, name));
+  return { encode, decode, ...jwt, ...Object.fromEntries(methods.map((name) => [name, jwt[name]!.bind(jwt)])) };
 }
 
 /** Makes a session token that ends with `tag`, which has what the row cannot say otherwise. */

@@ -1,5 +1,6 @@
 /** Settings that are misspelled, of another type, or in another unit: each is named at boot. */
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import type { JWT, JWTDecodeParams, JWTEncodeParams } from "@auth/core/jwt";
 import { createAuth, FastifyAuth, type FastifyAuthConfig, FastifyAuthError } from "fastify-authjs";
 import AzureDevOps from "fastify-authjs/providers/azure-devops";
 import Credentials from "fastify-authjs/providers/credentials";
@@ -591,4 +592,37 @@ Deno.test("authorize() that returns true is an error that says what to return; n
   assertStringIncludes(line!, "returned a boolean: return the user, as in `{ id, name, email }`, or null");
   assertEquals(await signInWith(null), []);
   assertEquals(await signInWith({ id: "1" }), []);
+});
+
+Deno.test("callbacks and codecs that are methods of a class are called, with their `this`", async () => {
+  class Callbacks {
+    #roles = { ada: "admin" };
+    jwt({ token }: { token: JWT }) {
+      return { ...token, role: this.#roles[token.name as "ada"] };
+    }
+    session({ session, token }: { session: object; token: JWT }) {
+      return { ...session, role: token.role };
+    }
+    signIn({ user }: { user: { name?: string | null } }) {
+      return Object.hasOwn(this.#roles, user.name!);
+    }
+  }
+  class Codec {
+    #prefix = "own:";
+    encode({ token }: JWTEncodeParams) {
+      return Promise.resolve(this.#prefix + btoa(JSON.stringify(token)));
+    }
+    decode({ token }: JWTDecodeParams) {
+      return Promise.resolve(JSON.parse(atob(token!.slice(this.#prefix.length))));
+    }
+  }
+  const callbacks = new Callbacks() as unknown as NonNullable<FastifyAuthConfig["callbacks"]>;
+  await using app = await testApp(testConfig({ callbacks, jwt: new Codec() }));
+  const client = new Client(app);
+  await client.signIn({ username: "ada", password: "open" });
+  assert(client.cookies.get("authjs.session-token")!.startsWith("own%3A"), [...client.cookies].join());
+  assertEquals((await client.get("/auth/session")).json().role, "admin");
+  const other = new Client(app);
+  await other.signIn({ username: "bob", password: "open" }).catch(() => {});
+  assertEquals((await other.get("/auth/session")).json(), null);
 });
