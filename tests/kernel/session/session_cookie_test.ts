@@ -198,6 +198,16 @@ Deno.test("writes what core writes: whole, in chunks, and without leftovers", as
   }
 });
 
+Deno.test("a token with characters that cookies have as escapes is in cookies that browsers keep", () => {
+  for (const length of [1000, 4000, 9000]) {
+    const token = "+/=a".repeat(length / 4);
+    const cookies = sessionCookies(token, [], { name: NAME, options: {} }, undefined);
+    const lines = cookies.map((cookie) => toSetCookieLine(cookie).split(";")[0]!);
+    assert(lines.every((line) => line.length <= 4096), lines.map((line) => line.length).join());
+    assertEquals(readSessionCookie(lines.filter((line) => !line.endsWith("=")).join("; "), NAME).token, token);
+  }
+});
+
 Deno.test("property: of any Cookie header, core reads the token that is read here, unless it takes other names for chunks", async () => {
   const random = seededRandom();
   const counts = { total: 0, tokens: 0, chunked: 0, asCore: 0 };
