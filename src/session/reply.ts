@@ -15,10 +15,9 @@ export function isWrittenBack({ server }: SessionRequest): boolean {
   return WRITES_BACK in server;
 }
 
-/** Whether the reply to this request will: one that has left or that opens a WebSocket carries nothing. */
+/** Whether the reply to this request will. */
 export function canCarryCookies(request: SessionRequest): boolean {
-  if (!isWrittenBack(request) || RequestReads.of(request).hasLeft) return false;
-  return request.headers.upgrade?.toLowerCase() !== "websocket";
+  return isWrittenBack(request) && !RequestReads.of(request).hasLeft;
 }
 
 export function writeBack(scope: FastifyInstance): void {
@@ -161,8 +160,9 @@ const UNCHECKED =
   "(`reply.hijack()`). With a `store` have Fastify send the reply, such as a stream.";
 
 const LATE =
-  "the session was given a new token after the head of the reply had been sent, and its cookie is lost. Read " +
-  "the session, and wait for that, before the head is sent.";
+  "the session was given a new token after the head of the reply had been sent, or for a WebSocket, whose reply has " +
+  "no cookies: it is lost. Read the session, and wait for that, before the head is sent, and refresh nothing in the " +
+  "request of a WebSocket.";
 
 function namesake(name: string): string {
   return `something else sets the cookie "${name}", which holds the session here, so that users are signed out: ` +

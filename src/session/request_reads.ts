@@ -131,13 +131,18 @@ export class RequestReads {
     return this.updates.at(-1)?.givesSession === true;
   }
 
+  /** Whether the reply has left. One that opens a WebSocket carries nothing. */
   get hasLeft(): boolean {
-    return this.isSent || this.reply?.raw.headersSent === true;
+    return this.isSent || this.reply?.raw.headersSent === true ||
+      this.#headers.upgrade?.toLowerCase() === "websocket";
   }
 
   /** Waits also for a read that no handler awaits: it may have used up a refresh token. Then asks other processes. */
   async settled(): Promise<void> {
-    for (const { result } of this.#latest.values()) await result;
+    // A callback of the read may send the reply, and wait for that.
+    for (const { result, context } of this.#latest.values()) {
+      if (context === undefined || await ownReadOf(context) === undefined) await result;
+    }
     for (const { checkOtherProcesses } of this.updates) await checkOtherProcesses?.().catch(() => {});
   }
 

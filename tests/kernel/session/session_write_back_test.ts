@@ -475,6 +475,29 @@ Deno.test("a token that is new after the head was written is lost, and the log s
   assertStringIncludes(losses[0]!.msg, "before the head is sent");
 });
 
+Deno.test("a token that is new with the request of a WebSocket is lost, and the log says so once", async () => {
+  const { logger, lines } = captureLog();
+  const config = testConfig({ callbacks: { jwt: ({ token }) => ({ ...token, changed: true }) } });
+  await using app = await testApp(config, { logger });
+  const wrapped: boolean[] = [];
+  app.get("/socket", async (request, reply) => {
+    const { writeHead } = reply.raw;
+    await getSession(request, config);
+    wrapped.push(reply.raw.writeHead !== writeHead);
+    reply.hijack();
+    reply.raw.end();
+  });
+  for (const name of ["ada", "grace"]) {
+    const headers = { cookie: `${NAME}=${await sealed({ name })}`, connection: "upgrade", upgrade: "websocket" };
+    await app.inject({ url: "/socket", headers });
+  }
+  const losses = lines.filter(({ code }) => code === "FST_AUTHJS_WARN_LOST_COOKIE");
+  assertEquals(losses.length, 1);
+  assertStringIncludes(losses[0]!.msg, "WebSocket");
+  // A socket may read its session with each message.
+  assertEquals(wrapped, [false, false]);
+});
+
 Deno.test("two session cookies of one name are told of once, since the first counts and cannot be removed", async () => {
   const { logger, lines } = captureLog();
   await using app = await testApp(testConfig(), { logger });
