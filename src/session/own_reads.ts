@@ -45,9 +45,12 @@ export async function ownReadOf(asked: Pick<ReadContext, "name" | "settings">): 
   const { waitLimit } = asked.settings.refresh;
   for (const context of storage.getStore() ?? []) if (wouldWaitFor(context, asked)) return context;
   for (const context of calling.filter((each) => wouldWaitFor(each, asked))) {
-    // Nothing else runs until the callback returns. After that, this may be part of what its promise waits for.
-    if (context.call) await withDeadline(context.call, waitLimit, () => new Error()).catch(() => {});
-    if (calling.includes(context)) return context;
+    const { call } = context;
+    // Nothing else runs until the callback returns.
+    if (call === undefined) return context;
+    // After that, this may be part of what its promise waits for, or another request, which must get no more than that.
+    await withDeadline(call, waitLimit, () => new Error()).catch(() => {});
+    if (context.call === call && calling.includes(context)) return { ...context, known: undefined };
   }
 }
 

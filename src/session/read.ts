@@ -25,7 +25,7 @@ export interface CookieUpdate {
   readonly cookies: () => readonly SetCookie[];
   /** Whether the session ended since, so that they must not be set any more. */
   readonly isOutdated: () => boolean;
-  /** Asks whether it ended in another process; {@linkcode isOutdated} then knows. */
+  /** Asks what other processes have made of it; {@linkcode cookies} and {@linkcode isOutdated} then know. */
   readonly checkOtherProcesses?: () => Promise<unknown>;
 }
 
@@ -48,7 +48,7 @@ export interface ReadContext {
   /** The name of the session; empty until its token is opened. */
   name: string;
   /** The session so far, what a callback gets or has returned, and its claims. */
-  known?: { readonly session: unknown; readonly token?: JWT };
+  known?: { readonly session: unknown; readonly token?: JWT } | undefined;
   /** Whether the callbacks have made it: then only its own request waits for it, and not others of the session. */
   isMade?: boolean;
   /** The promise of a callback that was called outside of an asynchronous context. */

@@ -382,6 +382,64 @@ for (const [name, options] of Object.entries(WAITING)) {
   });
 }
 
+for (const [what, providerTimeout] of [["", 10_000], [", also if it is slow", 20]] as const) {
+  Deno.test(`F2: no other request gets a session from the first call of a plain callback${what}`, async () => {
+    let called = () => {};
+    const isCalled = new Promise<void>((resolve) => called = resolve);
+    const later = <T>(value: T) => {
+      called();
+      return new Promise<T>((resolve) => setTimeout(resolve, 60, value));
+    };
+    const auth = createAuth(testConfig({
+      providerTimeout,
+      callbacks: {
+        jwt: ({ token, account }) => account ? token : later(token),
+        session: () => later(null) as never,
+      },
+    }));
+    await using app = Fastify() as unknown as FastifyInstance & AsyncDisposable;
+    await app.register(auth.plugin, { prefix: "/auth" });
+    app.get("/guarded", { onRequest: auth.requireSession() }, () => "secret");
+    app.get("/twice", (request) => Promise.all([auth.getSession(request), auth.getSession(request)]));
+    const client = new Client(app);
+    await client.signIn({ username: "ada", password: "open" });
+    const first = client.get("/guarded");
+    await isCalled;
+    const [second, twice] = await Promise.all([client.get("/guarded"), client.get("/twice")]);
+    assertEquals([(await first).statusCode, second.statusCode], [401, providerTimeout === 20 ? 503 : 401]);
+    assertEquals(twice.json(), [null, null]);
+    assertEquals((await client.get("/guarded")).statusCode, 401);
+  });
+}
+
+Deno.test("F2: a callback sends the reply, and waits for it", async () => {
+  let current: FastifyReply | undefined;
+  const send = async <T>(given: T) => {
+    await current?.code(403).send("banned");
+    return given;
+  };
+  const callbacks: NonNullable<FastifyAuthConfig["callbacks"]>[] = [
+    { jwt: async ({ token }) => await send(token) },
+    { jwt: ({ token, account }) => account ? token : send(token) },
+    { session: async ({ session }) => await send(session) },
+    { session: ({ session }) => send(session) as never },
+  ];
+  for (const each of callbacks) {
+    const auth = createAuth(testConfig({ callbacks: each }));
+    await using app = Fastify() as unknown as FastifyInstance & AsyncDisposable;
+    await app.register(auth.plugin, { prefix: "/auth" });
+    app.get("/me", async (request, reply) => {
+      current = reply;
+      await auth.getSession(request);
+      return reply;
+    });
+    const client = new Client(app);
+    current = undefined;
+    await client.signIn({ username: "ada", password: "open" });
+    assertEquals((await client.get("/me")).body, "banned");
+  }
+});
+
 Deno.test("F2: an update of the session that a callback begins is an error that says what to do", async () => {
   for (const name of [JWT, SESSION]) {
     await using asked = await asking(JWT_FUNCTIONS[name]!, async ({ auth, request, reply }) => {
