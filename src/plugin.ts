@@ -116,9 +116,8 @@ async function usableInstance(config: unknown, { log }: FastifyInstance): Promis
   for (const { message, ...details } of auth.warnings) log.warn(details, message);
   for (const { message, ...details } of auth.used.advice) log.info(details, message);
   auth.config.notices.sendTo(log);
-  const { strategy, callbacks, refreshes } = auth.settings(true);
   // As far as known, any `jwt` callback could refresh a session.
-  if (refreshes || (strategy === "jwt" && callbacks.jwt !== undefined)) await auth.config.otherProcesses?.();
+  if (auth.settings(true).isShared) await auth.config.otherProcesses?.();
   return auth;
 }
 

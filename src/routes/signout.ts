@@ -8,7 +8,7 @@ import { errorAnswer } from "../core/failure.ts";
 import { callbackUrlOf, csrfRefusal } from "../core/flow.ts";
 import type { FeatureSignOutOptions } from "../features/mod.ts";
 import { removalOf } from "../http/set_cookie.ts";
-import { rowName } from "../session/name.ts";
+import { endSession } from "../session/ending.ts";
 import { openToken } from "../session/open.ts";
 import { wrapError } from "../session/read.ts";
 import { handleSignOutPage } from "./pages.ts";
@@ -57,7 +57,7 @@ async function endHeld(token: string, answer: Answer, context: RequestContext): 
     }
   }
   logger.debug("adapter_deleteSession", { args: [token] });
-  settings.live.end(rowName(token, settings.use));
+  await endSession(token, context);
   try {
     const row = await settings.adapter!.deleteSession!(token);
     return await tellOfSignOut({ session: row }, row?.userId, answer, context);

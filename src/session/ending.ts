@@ -5,7 +5,7 @@ import type { NamedSession, SessionHooks, SessionUse } from "../features/feature
 import { removalOf } from "../http/set_cookie.ts";
 import { monotonicNow } from "../utils/time.ts";
 import type { SessionCookie } from "./cookie.ts";
-import { REQUEST_LIMIT_MS } from "./live_sessions.ts";
+import { MOST_TURNS, REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { rowName } from "./name.ts";
 import { openToken, sessionName } from "./open.ts";
 import { type CookieUpdate, type ReadContext, type SessionRead, SIGNED_OUT } from "./read.ts";
@@ -49,14 +49,14 @@ export function removal(
 }
 
 /** Sets cookies unless the session ended after the read, here or in another process. */
-export function cookieUpdate(cookies: CookieUpdate["cookies"], context: ReadContext): CookieUpdate {
+export function cookieUpdate(cookies: CookieUpdate["cookies"], context: ReadContext, sealed?: string): CookieUpdate {
   const { name, settings: { live, refresh, cookie } } = context;
   const began = monotonicNow();
   return {
     name: cookie.name,
     cookies,
     isOutdated: () => live.hasEndedSince(name, began),
-    ...(refresh.store && { checkOtherProcesses: () => hasEnded(name, context) }),
+    ...(refresh.store && { checkOtherProcesses: () => followOthers(name, sealed, context) }),
   };
 }
 
@@ -79,14 +79,23 @@ export async function endSession(token: string, context: EndingContext): Promise
 
 export async function hasEnded(name: string, context: EndingContext): Promise<boolean> {
   const { live } = context.settings;
-  if (live.endings(name) > 0) return true;
-  const store = sharedStore(context);
-  if (store === undefined) return false;
-  const place = placeOf(name, "state");
-  const [value] = await store.get([place.name]);
-  if (place.open(value) !== ENDED) return false;
-  live.end(name);
-  return true;
+  if (live.endings(name) === 0 && sharedStore(context) !== undefined) await followOthers(name, undefined, context);
+  return live.endings(name) > 0;
+}
+
+/** Has this process know what others have made of a session since: its end, and its newest token. */
+async function followOthers(name: string, token: string | undefined, context: EndingContext): Promise<void> {
+  const { live } = context.settings;
+  const state = placeOf(name, "state");
+  for (let turns = 0; turns < MOST_TURNS; turns++) {
+    const newest = token && live.newest(token);
+    const places = newest ? [state, placeOf(newest, "refresh")] : [state];
+    const values = await sharedStore(context)!.get(places.map(({ name }) => name));
+    if (state.open(values[0]) === ENDED) return void live.end(name);
+    const result = places[1]?.open(values[1]);
+    if (result === undefined) return;
+    live.replace(newest!, JSON.parse(result).token);
+  }
 }
 
 /** Whether a feature knows that it has ended. */

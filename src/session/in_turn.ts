@@ -4,15 +4,12 @@ import { setTimeout } from "node:timers/promises";
 import { FastifyAuthError } from "../errors.ts";
 import { monotonicNow } from "../utils/time.ts";
 import { type EndingContext, sharedStore } from "./ending.ts";
-import { GRACE_MS } from "./live_sessions.ts";
+import { GRACE_MS, MOST_TURNS } from "./live_sessions.ts";
 import { type OpenToken, openToken } from "./open.ts";
 import { placeOf } from "../store/sealed_value.ts";
 
 /** How often a waiting process looks for the result, in milliseconds. */
 const POLL_INTERVAL_MS = 40;
-
-/** How many results of others are followed: with one that the store has lost they may lead in a circle. */
-export const MOST_TURNS = 16;
 
 /** Another process holds the lock for too long (503). */
 export function refreshedElsewhere(): FastifyAuthError {
@@ -103,12 +100,11 @@ export async function updateInTurn<Result extends { readonly sealed?: string | u
   work: (newest: string) => Promise<Result>,
   context: EndingContext,
 ): Promise<Result> {
-  const { live, callbacks, refreshes } = context.settings;
-  // Otherwise no read waits for the lock.
-  const isShared = callbacks.jwt !== undefined || refreshes;
+  const { live, isShared } = context.settings;
   const { done } = await live.update(name, token, async (newest) => {
     let given = newest;
     for (let turns = 1;; turns++) {
+      // Otherwise no read waits for the lock.
       const turn = isShared ? await inTurn(context, given, () => work(given), true) : { done: await work(given) };
       const sealed = turn?.joined?.token || turn?.done?.sealed || given;
       for (const before of [token, given]) live.replace(before, sealed);

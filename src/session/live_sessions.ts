@@ -13,6 +13,9 @@ export const REQUEST_LIMIT_MS = 15 * 60_000;
 /** Milliseconds for which a replaced token leads to the newest one: a slow connection brings it late. */
 export const GRACE_MS = 30_000;
 
+/** How many results of other processes are followed: with one that the store has lost they may lead in a circle. */
+export const MOST_TURNS = 16;
+
 /** How many ends, and how many characters of replaced tokens, are remembered: some megabytes of each. */
 const MOST_ENDED = 2 ** 16, MOST_REPLACED = 2 ** 22;
 

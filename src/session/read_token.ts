@@ -7,8 +7,8 @@ import { Refusal } from "../jwt/jwe.ts";
 import { monotonicNow } from "../utils/time.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
 import { cookieUpdate, endedRead, endSession, hasEnded, hasEndedElsewhere, removal } from "./ending.ts";
-import { inTurn, MOST_TURNS } from "./in_turn.ts";
-import type { JwtRead } from "./live_sessions.ts";
+import { inTurn } from "./in_turn.ts";
+import { type JwtRead, MOST_TURNS } from "./live_sessions.ts";
 import { digestName, rowName } from "./name.ts";
 import { type OpenToken, openToken } from "./open.ts";
 import { knownRead, ownReadOf } from "./own_reads.ts";
@@ -38,8 +38,7 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
     const before = await knownBefore(name, cookie, context);
     if (before !== undefined) return before;
     // Of two requests that renew a token, one could bring a refresh token back that the other has used.
-    const isShared = settings.callbacks.jwt !== undefined || settings.refreshes;
-    const read = await (isShared ? readNewest(opened, context) : renew(opened, context));
+    const read = await (settings.isShared ? readNewest(opened, context) : renew(opened, context));
     const { token: claims, session, sealed, error, endings } = read;
     if (claims === null) {
       return endings === undefined ? SIGNED_OUT : removal(cookie.names, name, endings, settings);
@@ -51,7 +50,7 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
     if (error) return { ...removal(cookie.names, name, 0, settings), ...found };
     if (sealed === undefined) return found;
     const cookies = () => sessionCookies(live.newest(sealed), cookie.names, settings.cookie, cookieEnd(name, settings));
-    return { ...found, update: cookieUpdate(cookies, context) };
+    return { ...found, update: cookieUpdate(cookies, context, sealed) };
   } catch (error) {
     if (error instanceof Refusal || error instanceof JWTSessionError) {
       return refuseToken(cookie, error, context);
@@ -178,8 +177,8 @@ async function asItIs({ claims, ends }: OpenToken, context: ReadContext): Promis
 
 /** Whether other processes have to wait: a reply with an old refresh token must not follow one with the new one. */
 function isRefreshDue({ claims, due }: OpenToken, { settings }: ReadContext): boolean {
-  if (due && settings.refreshes) return true;
-  return settings.callbacks.jwt !== undefined && (settings.refresh.due?.(claims) ?? true);
+  const { isShared, callbacks, refresh } = settings;
+  return isShared && (due || (callbacks.jwt !== undefined && (refresh.due?.(claims) ?? true)));
 }
 
 /** Reads the session a cookie names. Never throws: a failure is logged and, as in core, the cookie stays. */
@@ -219,7 +218,7 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
     if (renewed) {
       await callAdapter(context, "updateSession", { sessionToken, expires });
       // Adapters that write the whole row bring back a deleted one, and some call it an error if there is none.
-      if (live.endings(name) > 0) await callAdapter(context, "deleteSession", sessionToken).catch(() => {});
+      if (await hasEnded(name, context)) await callAdapter(context, "deleteSession", sessionToken).catch(() => {});
     }
 
     // Core's shape: the user is in both, and `newSession` is what a browser sends to update the session.

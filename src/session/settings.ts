@@ -116,7 +116,8 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
     /** Whether a read calls functions of the application that may wait, such as for the session that it reads. */
     mayWait: strategy === "database" || !ownTokens || store !== undefined || core.events?.session !== undefined ||
       [core.callbacks?.jwt, core.callbacks?.session].some(isAsync),
-    refreshes: hooks.some(({ refreshes }) => refreshes),
+    /** Whether a read may refresh what the session has: then requests with its tokens take turns. */
+    isShared: (strategy === "jwt" && core.callbacks?.jwt !== undefined) || hooks.some(({ refreshes }) => refreshes),
     /** Leaves out the claims that no session may have: a callback may put all of them into one. */
     leaveOut: hiddenClaims.length > 0
       ? (key: string, value: unknown) => hiddenClaims.includes(key) ? undefined : value
