@@ -154,13 +154,15 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
 async function refreshInTurn(opened: OpenToken, context: ReadContext, turns = 0): Promise<JwtRead> {
   const { token, name } = opened;
   if (turns === MOST_TURNS) return await asItIs(opened, context);
-  const turn = await inTurn(context, token, async () => {
-    if (await hasEnded(name, context)) return ENDED;
-    const read = await runCallbacks(opened, context);
-    return read.sealed !== undefined && await hasEnded(name, context) ? ENDED : read;
-  });
+  const turn = await inTurn(
+    context,
+    token,
+    async () => await hasEnded(name, context) ? ENDED : await runCallbacks(opened, context),
+  );
   // Another process refreshes the session, and takes too long: nothing is renewed.
   if (turn === undefined) return await asItIs(opened, context);
+  // The token is left for the others all the same: another refresh would use the refresh token again.
+  if ((turn.joined ?? turn.done.sealed) !== undefined && await hasEnded(name, context)) return ENDED;
   if (turn.joined === undefined) return turn.done;
   const { joined, isUpdate } = turn;
   if (!isUpdate) return { ...await asItIs(joined, context), sealed: joined.token };
