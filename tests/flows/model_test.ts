@@ -121,7 +121,7 @@ async function runAll(variant: Variant, commands: Iterable<Command>): Promise<vo
     const provider = new RotatingProvider(gates);
     const shared = sharedSettings(variant, gates, provider);
     const ids = new Map<string, string>();
-    const apps = await Promise.all([startProcess(shared, ids), startProcess(shared, ids)]);
+    const apps = await Promise.all([startProcess(shared, gates, ids), startProcess(shared, gates, ids)]);
     try {
       const world = new World(variant, apps, ids, gates, clock, provider);
       await world.signIn();

@@ -96,12 +96,17 @@ export function sharedSettings(variant: Variant, gates: Gates, provider: Rotatin
  *
  * @param ids Gets the ids of users who signed in, by their names.
  */
-export async function startProcess(shared: Settings, ids: Map<string, string>): Promise<FastifyInstance> {
+export async function startProcess(shared: Settings, gates: Gates, ids: Map<string, string>): Promise<FastifyInstance> {
   const signIn = ({ user }: { user: { name?: string | null; id?: string } }) => void ids.set(user.name!, user.id!);
   const auth = createAuth(testConfig({ ...shared, events: { signIn } }));
   const app = Fastify() as FastifyInstance;
   await app.register(auth.plugin, { prefix: "/auth" });
-  app.get("/read", async (request) => ({ session: await auth.getSession(request) }));
+  app.get("/read", async (request) => {
+    const session = await auth.getSession(request);
+    // A handler may take long, and other processes go on.
+    await gates.pass("before the reply");
+    return { session };
+  });
   app.get("/access", async (request) => ({ token: await auth.getAccessToken(request, "acme") }));
   app.get("/sessions", (request) => auth.listSessions(request));
   app.post("/sign-in", (request, reply) => auth.signIn(request, reply, "acme", { redirect: false }));
