@@ -3,9 +3,12 @@ import { calculateJwkThumbprint, decodeJwt, EmbeddedJWK, jwtVerify } from "jose"
 import { LRUCache } from "lru-cache";
 import { hash } from "node:crypto";
 import * as oauth from "oauth4webapi";
+import { publicUrl } from "../../config/mount_path.ts";
 import { isText } from "../../config/rules.ts";
 import { FastifyAuthError, type FastifyAuthErrorCode } from "../../errors.ts";
 import { type PublicOrigin, requireOrigin } from "../../http/origin.ts";
+import type { AuthInstance } from "../../instance/auth_instance.ts";
+import { pathsIn } from "../../instance/mount.ts";
 import { type Fetch, limitedFetch } from "../../provider/fetch.ts";
 import { type OpenIdClient, PUBLIC_KEY_ALGORITHMS, requestOptions } from "../../provider/openid_client.ts";
 import { DEFAULT_PROVIDER_TIMEOUT } from "../../provider/prepare.ts";
@@ -126,7 +129,8 @@ export class AccessTokens {
     let claims: AccessTokenClaims;
     try {
       if (token === undefined) throw new Refused("The Authorization header has no bearer or DPoP token.");
-      const url = origin.href + request.originalUrl;
+      const { removed = "" } = pathsIn(request.server, auth as AuthInstance) ?? {};
+      const url = origin.href + publicUrl(request, removed);
       claims = await this.#claimsOf({ request, url, token, isDpop, audience });
     } catch (error) {
       const ours = [...errorChain(error)].find((each) => each instanceof FastifyAuthError);

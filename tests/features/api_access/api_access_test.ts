@@ -145,6 +145,16 @@ Deno.test("a proof counts once in all processes that share a store", async () =>
   assertEquals((await other.get("/api", token, { dpop }, "DPoP")).statusCode, 401);
 });
 
+Deno.test("a proof is for the address that clients see, whatever a proxy removes of it", () =>
+  withApi(async ({ get }, server) => {
+    const key = await proofKey();
+    const token = await server.token("jwt", { key });
+    for (const [path, status] of [["/api/api", 200], ["/api", 401]] as const) {
+      const dpop = await key.proof("GET", `https://app.example${path}`, token);
+      assertEquals((await get("/api", token, { dpop }, "DPoP")).statusCode, status, path);
+    }
+  }, { origin: "https://app.example/api/auth" }));
+
 Deno.test("without a token there is no error in the challenge, and a session passes where it may", () =>
   withApi(async ({ app, get }, server) => {
     const none = await get("/read");
