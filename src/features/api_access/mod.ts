@@ -2,6 +2,8 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isObject, isText } from "../../config/rules.ts";
 import type { AuthInUse } from "../../core/context.ts";
+import { FastifyAuthError } from "../../errors.ts";
+import { AUTH_ROUTE } from "../../http/auth_route.ts";
 import { requireOrigin } from "../../http/origin.ts";
 import type { AuthInstance } from "../../instance/auth_instance.ts";
 import { pathsIn, rootOf } from "../../instance/mount.ts";
@@ -104,17 +106,22 @@ function addMetadata(scope: FastifyInstance, auth: AuthInUse, { issuers = [], sc
       bearer_methods_supported: ["header"],
       dpop_signing_alg_values_supported: PUBLIC_KEY_ALGORITHMS,
     });
+  // Guards at the root let them through.
+  const open = { config: { [AUTH_ROUTE]: true } as object };
   try {
-    root.get(RESOURCE, resource);
+    root.get(RESOURCE, open, resource);
   } catch (error) {
     // deno-coverage-ignore Nothing else can be wrong with this route
     if ((error as FastifyError).code !== "FST_ERR_INSTANCE_ALREADY_LISTENING") throw error;
     return auth.once("api metadata", () => scope.log.info(STARTED));
   }
-  root.get(`${RESOURCE}/*`, resource);
-  root.get(`${SERVER}/*`, (request, reply) => {
+  root.get(`${RESOURCE}/*`, open, resource);
+  root.get(`${SERVER}/*`, open, (request, reply) => {
     const mount = pathsIn(root, auth as AuthInstance)?.mount ?? "";
-    if (pathOf(request) !== SERVER + mount) return reply.callNotFound();
+    // Not the handler of the application, whose guard has let the request through.
+    if (pathOf(request) !== SERVER + mount) {
+      throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such route.");
+    }
     const issuer = originOf(request) + mount;
     return send(reply, { issuer, jwks_uri: `${issuer}/jwks`, response_types_supported: [] });
   });

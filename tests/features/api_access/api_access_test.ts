@@ -265,6 +265,19 @@ Deno.test("the metadata of the resource name the issuers, for any site", () =>
     assertEquals((await app.inject("/.well-known/oauth-authorization-server/other")).statusCode, 404);
   }));
 
+Deno.test("a guard at the root leaves the metadata open", async () => {
+  const auth = createAuth(testConfig({ apiAccess: {}, store: memoryStore() }));
+  await using app = Fastify() as FastifyInstance;
+  await app.register(auth.plugin, { prefix: "/auth" });
+  app.addHook("onRequest", auth.requireSession());
+  app.setNotFoundHandler(() => "a page for users");
+  for (const name of ["oauth-protected-resource", "oauth-protected-resource/mcp", "oauth-authorization-server/auth"]) {
+    assertEquals((await app.inject(`/.well-known/${name}`)).statusCode, 200, name);
+  }
+  assertEquals((await app.inject("/other")).statusCode, 401);
+  assertEquals((await app.inject("/.well-known/oauth-authorization-server/other")).statusCode, 404);
+});
+
 Deno.test("options that cannot be right stop the boot", async () => {
   const wrong: [apiAccess: unknown, text: string][] = [
     [true, "must be an object"],
