@@ -128,7 +128,7 @@ function logoutClaims({ iss, sub, sid, iat, jti, events, nonce }: JWTPayload): L
   if (!isFilled(jti)) throw refused('"jti" must be a text');
   if (![sub ?? "-", sid ?? "-"].every(isFilled)) throw refused('"sub" and "sid" must be texts');
   if (sub === undefined && sid === undefined) throw refused('it has neither "sub" nor "sid"');
-  return { iss: iss!, sub, sid: sid as string | undefined, iat: iat!, jti };
+  return { iss: iss!, sub, sid: sid as string | undefined, iat: Math.floor(iat!), jti };
 }
 
 async function endTokens(ended: EndedAtProvider, index: ProviderIndex, context: RequestContext) {

@@ -135,15 +135,17 @@ export class ProviderIndex {
     const session = providerSessionOf(claims);
     const user = session?.user ?? claims.sub;
     if (!isFilled(user)) return;
+    // It may have a fraction (RFC 7519 section 2).
+    const iat = Math.floor(session?.iat ?? 0);
     for (const key of keysOfSession(session)) {
       // By the provider's clock, the time of the ID token says which sessions began before it ended them.
-      const member = `${session!.iat ?? 0}:${sessionIdOf({ user, id: name })}`;
+      const member = `${iat}:${sessionIdOf({ user, id: name })}`;
       await this.store.call("add", this.store.key("provider", key), member, this.keepFor);
       if (!isNew) continue;
       // The session is in the index now: of an end and a sign-in at the same time, one sees the other.
       const [end] = await this.store.call("get", [this.store.key("provider-end", key)]);
       // A sign-in in the second of the end may be a new one.
-      if (end && (session!.iat ?? Infinity) < Number(end)) {
+      if (end && iat && iat < Number(end)) {
         throw new AccessDenied(`"${session!.provider}" has just ended the session that this sign-in is of.`);
       }
     }

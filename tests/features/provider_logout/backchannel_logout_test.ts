@@ -12,9 +12,10 @@ import { withSessionList } from "fastify-authjs/adapters";
 import { testConfig } from "../../support/app.ts";
 import { type Answer, Client } from "../../support/client.ts";
 import { withClock } from "../../support/clock.ts";
-import { locationOf, pathOf, startSignIn } from "../../support/oauth_client.ts";
+import { locationOf, oauthApp, pathOf, startSignIn } from "../../support/oauth_client.ts";
 import { memoryAdapter, type MemoryTables } from "../../support/memory_adapter.ts";
 import { ProviderBrowser, startOpenIdProvider } from "../../support/openid_provider.ts";
+import { ScriptedProvider } from "../../support/scripted_provider.ts";
 import {
   type Browsers,
   isSignedIn,
@@ -28,7 +29,7 @@ const URI = "/auth/backchannel-logout/op";
 const EVENT = "http://schemas.openid.net/event/backchannel-logout";
 
 /** The key of the provider, with which the tests sign tokens, too. */
-const { privateKey } = await generateKeyPair("RS256", { extractable: true });
+const { privateKey, publicKey } = await generateKeyPair("RS256", { extractable: true });
 const JWK = { ...await exportJWK(privateKey), use: "sig", alg: "RS256", kid: "signing" };
 
 const FEATURES: Configuration = {
@@ -389,6 +390,29 @@ Deno.test("a token that comes late does not end sessions that began since", () =
     assertEquals((await post(app, late)).statusCode, 200);
     assert(await isSignedIn(browser));
   }));
+
+Deno.test("the times of tokens may have fractions of a second", async () => {
+  const now = seconds() - 4;
+  const keys = [{ ...await exportJWK(publicKey), alg: "RS256", kid: "signing" }];
+  await using op = await ScriptedProvider.start({ keys });
+  const { app, browser } = await oauthApp({ issuer: op.issuer }, {
+    store: memoryStore(),
+    revocable: true,
+    providerLogout: { signOut: false, backchannel: true },
+  });
+  await using _app = app;
+  const cases = [[0.5, 3, false], [0.5, 0, false], [0.5, 0.2, false], [0, 0.2, false], [1, 0.5, true]] as const;
+  for (const [began, ended, isIn] of cases) {
+    const sid = randomUUID();
+    op.script.claims = { sid, iat: now + began };
+    const user = browser();
+    await user.get(pathOf(op.authorize(locationOf(await startSignIn(user)))));
+    assert(await isSignedIn(user));
+    const token = await makeToken(op.issuer, { claims: { sid, iat: now + ended } });
+    assertEquals((await post(app, token)).statusCode, 200);
+    assertEquals(await isSignedIn(user), isIn, `${began} ${ended}`);
+  }
+});
 
 Deno.test("a sign-in that is under way while the provider ends its session fails", () =>
   withLogout({}, async ({ app, op, lines }) => {
