@@ -75,7 +75,9 @@ export async function issueToken(
 /** `GET <prefix>/jwks`: the public keys (RFC 7517). */
 export async function jwksAnswer({ auth }: RequestContext): Promise<Answer> {
   const keys = await signingKeys(auth, false);
-  return jsonAnswer({ keys: keys.map(({ jwk: { d: _private, ...jwk } }) => ({ ...jwk, use: "sig" })) });
+  // Not what else is known of the private key: its `key_ops` would keep the public one from verifying.
+  const publicJwk = ({ kty, crv, x, y, kid, alg }: JWK) => ({ kty, crv, x, y, kid, alg, use: "sig" });
+  return jsonAnswer({ keys: keys.map(({ jwk }) => publicJwk(jwk)) });
 }
 
 /** The keys, the one that signs first. */

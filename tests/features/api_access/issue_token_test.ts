@@ -2,7 +2,7 @@
 import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
 import { createAuth, type FastifyAuthConfig, memoryStore } from "fastify-authjs";
-import { decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair } from "jose";
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, jwtVerify } from "jose";
 import type { AddressInfo } from "node:net";
 import { testConfig } from "../../support/app.ts";
 import { Client } from "../../support/client.ts";
@@ -101,13 +101,17 @@ Deno.test("keys of the environment sign, the first one of them", async () => {
   const jwks = [];
   for (const [kid, alg] of [["new", "EdDSA"], ["old", "ES256"]] as const) {
     const { privateKey } = await generateKeyPair(alg, { extractable: true });
-    jwks.push({ ...await exportJWK(privateKey), kid, alg });
+    // As WebCrypto exports it.
+    jwks.push({ ...await exportJWK(privateKey), kid, alg, key_ops: ["sign"], ext: true });
   }
   await withEnvironment({ AUTH_SIGNING_KEYS: JSON.stringify({ keys: jwks }) }, async () => {
     const { app, token } = await startApp({});
     await using _app = app;
-    assertEquals(decodeProtectedHeader(await token()).kid, "new");
-    assertEquals((await keys(app)).map(({ kid }) => kid), ["new", "old"]);
+    const issued = await token();
+    assertEquals(decodeProtectedHeader(issued).kid, "new");
+    const published = await keys(app);
+    assertEquals(published.map(({ kid }) => kid), ["new", "old"]);
+    await jwtVerify(issued, createLocalJWKSet({ keys: published } as never), { audience: API });
   });
 });
 
