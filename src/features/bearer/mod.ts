@@ -103,7 +103,8 @@ async function sealToken(read: JWT | undefined, maxAge: number, context: Request
       );
     });
   }
-  const session = { claims, name };
+  // Of the claims before, `exp` is the end of the session of the cookie.
+  const session = { claims: { ...claims, exp: Math.floor(Date.now() / 1000) + maxAge }, name };
   for (const { onSealed } of hooks) await onSealed?.(session, true, context.headers["user-agent"]);
   const ofCookie = { claims: held, name: nameOf(held, context.held.token) };
   if (!await hasEndedElsewhere(ofCookie, hooks)) return token;

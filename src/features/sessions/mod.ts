@@ -78,11 +78,15 @@ function keepRecords({ config, core, store: shared, live, notices }: Setup): Hoo
     if (claim === undefined) return;
     const { id, user, ...began } = claim;
     const { maxAge, tokenMaxAge } = isEphemeral(id) ? ephemeral : lifetimes;
-    const unusedFor = Math.min(maxAge, tokenMaxAge) * 1000;
+    const now = Date.now();
+    // A bearer token is not renewed.
+    const unusedFor = areFor(claims, "header") && claims.exp
+      ? Math.max(claims.exp * 1000 - now, 1)
+      : Math.min(maxAge, tokenMaxAge) * 1000;
     const record: SessionRecord = {
       ...began,
-      lastSeenAt: Date.now(),
-      expires: Date.now() + unusedFor,
+      lastSeenAt: now,
+      expires: now + unusedFor,
       userAgent: userAgent?.slice(0, USER_AGENT_LENGTH),
     };
     await store.call("set", store.key("record", user, id), JSON.stringify(record), unusedFor);

@@ -390,6 +390,28 @@ Deno.test("a listed session is current for its bearer token, too", async () => {
   assertEquals(sessions.map(({ current }: { current: boolean }) => current), [true, false]);
 });
 
+Deno.test("in the list a bearer token in a JWT ends when it does, however often it is used", async () => {
+  const { app, auth } = await setUp({ bearer: { maxAge: 3600 }, store: memoryStore(), revocable: true });
+  await using _ = app;
+  app.get("/sessions", (request) => auth.listSessions(request));
+  const browser = await signedIn(app);
+  const { access_token } = await issue(browser);
+  const end = (await withBearer(app, "/me", access_token)).json().session.expires;
+  const listed = async () =>
+    (await browser.get("/sessions")).json().filter(({ current }: { current: boolean }) => !current);
+  await withClock(async (clock) => {
+    for (const minutes of [0, 30, 29]) {
+      clock.now += minutes * 60_000;
+      assertEquals((await withBearer(app, "/me", access_token)).json().session.expires, end);
+      const [{ expires }, ...others] = await listed();
+      assert(Math.abs(Date.parse(expires) - Date.parse(end)) < 2000, `${expires} ${end}`);
+      assertEquals(others, []);
+    }
+    clock.now += 3 * 60_000;
+    assertEquals(await listed(), []);
+  });
+});
+
 Deno.test("an own codec that drops claims is told when a token is issued", async () => {
   const { app } = await setUp({
     jwt: {
