@@ -1,6 +1,7 @@
 /** Access tokens that this application issues for other services, and the keys that sign them. */
 import { randomUUID } from "node:crypto";
 import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from "jose";
+import { signedInAs } from "../../actions/account_rows.ts";
 import type { ActionAuth } from "../../actions/perform.ts";
 import { type Answer, jsonAnswer } from "../../core/answer.ts";
 import type { AuthInUse, RequestContext } from "../../core/context.ts";
@@ -35,10 +36,11 @@ export async function getClaims(_auth: ActionAuth, request: SessionRequest): Pro
 }
 
 export async function issueToken(
-  { config, instance }: ActionAuth,
+  auth: ActionAuth,
   request: SessionRequest,
   options: IssueTokenOptions,
 ): Promise<string> {
+  const { config, instance } = auth;
   assertObject(options, "options of issueToken()");
   const { audience, ttl = 300, scopes = [] } = options;
   const refused = (problem: string) => invalid("issueToken()", problem);
@@ -51,7 +53,8 @@ export async function issueToken(
   if (instance.config.facts.config.apiAccess === undefined) throw refused("set `apiAccess: {}` in the configuration.");
   const { session, claims, failure } = await readSession(request, config);
   if (failure !== undefined) throw failure;
-  const sub = String(session?.user?.id ?? claims?.sub ?? "");
+  // With sessions in a database a session has the id only if the `session` callback adds it.
+  const sub = String(session?.user?.id ?? claims?.sub ?? (await signedInAs(auth, request))?.id ?? "");
   if (session === null || sub === "") {
     throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to get a token.");
   }

@@ -8,6 +8,7 @@ import { testConfig } from "../../support/app.ts";
 import { Client } from "../../support/client.ts";
 import { withClock } from "../../support/clock.ts";
 import { withEnvironment } from "../../support/environment.ts";
+import { memoryAdapter, type MemoryTables } from "../../support/memory_adapter.ts";
 
 const API = "https://api.example";
 
@@ -154,4 +155,12 @@ Deno.test("no token is issued for a user without an id", async () => {
     await using _app = app;
     assertEquals((await client.get("/token")).statusCode, 401, JSON.stringify(sub));
   }
+});
+
+Deno.test("with sessions in a database the token is of the user of the row, without a `session` callback", async () => {
+  const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
+  tables.users.set("id-ada", { id: "id-ada", name: "ada", email: "ada@example.com", emailVerified: null });
+  const { app, token } = await startApp({ store: memoryStore(), adapter: memoryAdapter(tables) });
+  await using _app = app;
+  assertEquals(decodeJwt(await token()).sub, "id-ada");
 });
