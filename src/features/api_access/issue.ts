@@ -89,18 +89,21 @@ async function signingKeys(auth: AuthInUse, makes: boolean): Promise<readonly Si
   if (env.AUTH_SIGNING_KEYS !== undefined) return keysIn(env.AUTH_SIGNING_KEYS);
   if (refresh.store === undefined) return [];
   const { anyStore: store } = auth;
-  // The first secret may be new: those before it have sealed the keys.
+  // The first secret may be new: those before it have sealed keys, and other processes may still use them.
   const places = [secret!].flat().map((each) => placeOf(each, "signing keys"));
   const [place] = places;
   const read = async () => {
     const values = await store.call("get", places.map(({ name }) => name));
-    const text = places.map((each, index) => each.open(values[index])).find((each) => each !== undefined);
-    return (text === undefined ? [] : JSON.parse(text) as SigningKey[])
-      .filter(({ at }) => at > Date.now() - PUBLISHED_FOR);
+    const [own = [], ...others] = places.map((each, index) =>
+      (JSON.parse(each.open(values[index]) ?? "[]") as SigningKey[]).filter(({ at }) => at > Date.now() - PUBLISHED_FOR)
+    );
+    const byId = new Map([...own, ...others.flat()].map((key) => [key.jwk.kid, key]));
+    const keys = [...byId.values()].sort((a, b) => b.at - a.at);
+    const isNew = keys[0] !== undefined && keys[0].at > Date.now() - REPLACED_AFTER;
+    return { keys, isNew, isComplete: isNew && own.length === keys.length };
   };
-  const isNew = ([first]: SigningKey[]) => first !== undefined && first.at > Date.now() - REPLACED_AFTER;
   const known = await read();
-  if (!makes || isNew(known)) return known;
+  if (!makes || known.isComplete) return known.keys;
   const lock = `${place!.name}:lock`, owner = randomUUID();
   // Another process makes it meanwhile: the old one signs, or the new one once it is there.
   for (let tries = 0; !await store.call("lock", lock, owner, 5000) && tries < 50; tries++) {
@@ -108,15 +111,18 @@ async function signingKeys(auth: AuthInUse, makes: boolean): Promise<readonly Si
   }
   try {
     const current = await read();
-    if (isNew(current)) return current;
-    const { privateKey } = await generateKeyPair("ES256", { extractable: true });
-    const jwk = { ...await exportJWK(privateKey), kid: randomUUID(), alg: "ES256" };
-    const keys = [{ jwk, at: Date.now() }, ...current];
+    if (current.isComplete) return current.keys;
+    const keys = current.isNew ? current.keys : [await newKey(), ...current.keys];
     await store.call("set", place!.name, place!.seal(JSON.stringify(keys)), PUBLISHED_FOR);
     return keys;
   } finally {
     await store.call("unlock", lock, owner);
   }
+}
+
+async function newKey(): Promise<SigningKey> {
+  const { privateKey } = await generateKeyPair("ES256", { extractable: true });
+  return { jwk: { ...await exportJWK(privateKey), kid: randomUUID(), alg: "ES256" }, at: Date.now() };
 }
 
 /** @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`, without what is in the variable. */

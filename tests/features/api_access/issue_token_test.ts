@@ -96,7 +96,25 @@ Deno.test("keys that an older secret sealed still sign after the secret changes"
   await using _after = after.app;
   assertEquals(decodeProtectedHeader(await after.token()).kid, kid);
   assertEquals((await keys(after.app)).map((key) => key.kid), [kid]);
+  const alone = await startApp({ store, secret: fresh! });
+  await using _alone = alone.app;
+  assertEquals((await keys(alone.app)).map((key) => key.kid), [kid], "they do not need the older secret any more");
 });
+
+Deno.test("while processes learn a new secret, each publishes the keys of all", () =>
+  withClock(async (clock) => {
+    const store = memoryStore();
+    const [old, fresh] = ["an-older-secret-of-32-characters-xxxx", "a-newer-secret-of-32-characters-xxxxx"] as const;
+    const kids = [];
+    for (const secret of [[old, fresh], [fresh, old], [old, fresh]]) {
+      const each = await startApp({ store, secret });
+      await using _each = each.app;
+      kids.unshift(decodeProtectedHeader(await each.token()).kid!);
+      assertEquals((await keys(each.app)).map(({ kid }) => kid), [...new Set(kids)]);
+      clock.now += kids.length === 1 ? 31 * 86_400_000 : 1000;
+    }
+    assertEquals([kids[0], new Set(kids).size], [kids[1], 2]);
+  }));
 
 Deno.test("keys of the environment sign, the first one of them", async () => {
   const jwks = [];
