@@ -9,12 +9,15 @@ import { FastifyAuthError, type FastifyAuthErrorCode } from "../../errors.ts";
 import { type PublicOrigin, requireOrigin } from "../../http/origin.ts";
 import type { AuthInstance } from "../../instance/auth_instance.ts";
 import { pathsIn } from "../../instance/mount.ts";
+import { presentedToken } from "../../instance/read_session.ts";
 import { type Fetch, limitedFetch } from "../../provider/fetch.ts";
 import { type OpenIdClient, PUBLIC_KEY_ALGORITHMS, requestOptions } from "../../provider/openid_client.ts";
 import { DEFAULT_PROVIDER_TIMEOUT } from "../../provider/prepare.ts";
 import { SigningKeys } from "../../provider/signing_keys.ts";
+import { isRowFor } from "../../session/name.ts";
+import { openToken } from "../../session/open.ts";
 import type { SharedStore } from "../../store/shared_store.ts";
-import type { GuardedReply, GuardedRequest } from "../../types.ts";
+import type { FastifyAuthConfig, GuardedReply, GuardedRequest } from "../../types.ts";
 import { parseJsonObject } from "../../utils/decode.ts";
 import { errorChain } from "../../utils/error_chain.ts";
 import type { Guarded, Setup } from "../feature.ts";
@@ -103,7 +106,7 @@ export class AccessTokens {
    * @throws {FastifyAuthError} 401 or 403, with the challenge on the reply; 503 if it is not known whether a token
    * counts.
    */
-  async admit({ request, options, auth }: Guarded, reply: GuardedReply): Promise<true | string | undefined> {
+  async admit({ request, config, options, auth }: Guarded, reply: GuardedReply): Promise<true | string | undefined> {
     const { tokens = ["session"], scopes = [], audience } = options;
     if (!tokens.includes("access")) return undefined;
     const origin = requireOrigin(request, auth.config.origin);
@@ -121,7 +124,7 @@ export class AccessTokens {
       return new FastifyAuthError(code, message);
     };
     // Another scheme, such as Basic of a proxy, is beside the session.
-    if (!SCHEME.test(authorization)) {
+    if (!SCHEME.test(authorization) || await isOfSession(request, config)) {
       (request as WithClaims)[CLAIMS] = null;
       if (tokens.includes("session")) return challenge();
       throw refused("FST_AUTHJS_UNAUTHENTICATED", "Send an access token to use this route.");
@@ -229,6 +232,15 @@ export class AccessTokens {
   async #metadataOf(server: Server): Promise<oauth.AuthorizationServer> {
     return (await this.#metadata.fetch(server.issuer, { context: server }))!;
   }
+}
+
+/** Whether the token is that of a session (`bearer`): then no issuer is asked about it. */
+async function isOfSession(request: GuardedRequest, config: FastifyAuthConfig): Promise<boolean> {
+  const presented = presentedToken(request, config);
+  if (presented?.settings.use !== "header") return false;
+  const { cookie: { token }, settings } = presented;
+  if (settings.strategy === "database") return isRowFor(token, "header");
+  return await openToken(token, settings).then(() => true, () => false);
 }
 
 function withoutQuery(url: string): string {

@@ -8,6 +8,7 @@ import { captureLog, testConfig } from "../../support/app.ts";
 import { API, type ApiIssuerServer, INTROSPECTION, proofKey, startApiIssuer } from "../../support/api_issuer.ts";
 import { type Answer, Client } from "../../support/client.ts";
 import { withClock } from "../../support/clock.ts";
+import { memoryAdapter, type MemoryTables } from "../../support/memory_adapter.ts";
 
 const ORIGIN = "http://localhost";
 const METADATA = `${ORIGIN}/.well-known/oauth-protected-resource`;
@@ -388,3 +389,25 @@ Deno.test("once a token lets a request pass, there is no session of a cookie bes
   assertEquals((await client.get("/who")).json(), [null, "ada"]);
   assertEquals((await client.get("/issue")).statusCode, 200);
 });
+
+for (const strategy of ["jwt", "database"] as const) {
+  Deno.test(`a guard for both kinds takes a bearer token of a session, and asks no issuer about it (${strategy})`, () => {
+    const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
+    tables.users.set("id-ada", { id: "id-ada", name: "ada", email: "ada@example.com", emailVerified: null });
+    const adapter = memoryAdapter(tables);
+    return withApi(async ({ app, get }, server) => {
+      const client = new Client(app);
+      await client.signIn({ username: "ada", password: "open" });
+      const json = { csrfToken: await client.csrfToken() };
+      const { access_token } = (await client.request("POST", "/auth/token", { json })).json();
+      const passed = await get("/both", access_token);
+      assertEquals([passed.statusCode, passed.body], [200, "{}"]);
+      assertEquals((await get("/api", access_token)).statusCode, 401, "it is no access token");
+      assertEquals(server.requests, []);
+      for (const format of ["jwt", "opaque"] as const) {
+        assertEquals((await get("/both", await server.token(format))).json().client_id, "service");
+      }
+      assertEquals((await get("/both", "wrong")).statusCode, 401);
+    }, { bearer: true, adapter, session: { strategy } });
+  });
+}
