@@ -133,9 +133,9 @@ function logoutClaims({ iss, sub, sid, iat, jti, events, nonce }: JWTPayload): L
 
 async function endTokens(ended: EndedAtProvider, index: ProviderIndex, context: RequestContext) {
   const known = context.settings.hooks.flatMap(({ known }) => known ?? [])[0]!;
-  for (const session of await index.end(ended)) {
+  await index.end(ended, async (session) => {
     if (await known.end(session)) await tellOfEnd({ token: { sub: session.user } }, session.user, context);
-  }
+  });
 }
 
 /** Ends the sessions of the user that has the account; with a `sid` those that were made from that session there. */

@@ -70,7 +70,10 @@ export const providerLogout: Feature = {
         return session === undefined ? {} : { [PROVIDER_SESSION_CLAIM]: session };
       },
       onSignIn: (claims, signIn) => claimOfSignIn(claims, signIn, kept),
-      ...(index && { onSealed: (session, isNew) => index.add(session, isNew) }),
+      ...(index && {
+        onSealed: (session, isNew) => index.add(session, isNew),
+        onEnd: (session) => index.remove(session),
+      }),
       rowTag: (signIn) => tagOfSignIn(signIn, backchannel),
       tagOfRow: tagOf,
       report: (base) =>

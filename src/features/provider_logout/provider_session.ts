@@ -119,6 +119,17 @@ export function hasKey(token: string, keys: readonly string[]): boolean {
   return tag !== undefined && keys.some((key) => key.startsWith(tag));
 }
 
+/** What the index has of a session, and under which keys. */
+function entryOf({ claims, name }: NamedSession) {
+  const session = providerSessionOf(claims);
+  const user = session?.user ?? claims.sub;
+  // By the provider's clock, the time of the ID token says which sessions began before it ended them. It may have a
+  // fraction (RFC 7519 section 2).
+  const iat = Math.floor(session?.iat ?? 0);
+  const keys = isFilled(user) ? keysOfSession(session) : [];
+  return { session, iat, keys, member: `${iat}:${sessionIdOf({ user: String(user), id: name })}` };
+}
+
 /** For how long a sign-in may be under way that the provider has ended the session of, in milliseconds. */
 const SIGN_IN_MS = 15 * 60_000;
 
@@ -131,15 +142,9 @@ export class ProviderIndex {
    * Adds a session whose token was sealed.
    * @throws {AccessDenied} For a new session that the provider has ended meanwhile.
    */
-  async add({ claims, name }: NamedSession, isNew: boolean): Promise<void> {
-    const session = providerSessionOf(claims);
-    const user = session?.user ?? claims.sub;
-    if (!isFilled(user)) return;
-    // It may have a fraction (RFC 7519 section 2).
-    const iat = Math.floor(session?.iat ?? 0);
-    for (const key of keysOfSession(session)) {
-      // By the provider's clock, the time of the ID token says which sessions began before it ended them.
-      const member = `${iat}:${sessionIdOf({ user, id: name })}`;
+  async add(named: NamedSession, isNew: boolean): Promise<void> {
+    const { session, iat, member, keys } = entryOf(named);
+    for (const key of keys) {
       await this.store.call("add", this.store.key("provider", key), member, this.keepFor);
       if (!isNew) continue;
       // The session is in the index now: of an end and a sign-in at the same time, one sees the other.
@@ -151,18 +156,29 @@ export class ProviderIndex {
     }
   }
 
-  /** The sessions that a provider ends. Later sign-ins that are under way are refused. */
-  async end(ended: EndedAtProvider): Promise<SessionKey[]> {
+  /** Removes a session that has ended. */
+  async remove(named: NamedSession): Promise<void> {
+    const { member, keys } = entryOf(named);
+    for (const key of keys) await this.store.call("remove", this.store.key("provider", key), member);
+  }
+
+  /** Ends, and then removes, the sessions that a provider ends. Later sign-ins that are under way are refused. */
+  async end(ended: EndedAtProvider, endSession: (session: SessionKey) => Promise<void>): Promise<void> {
     const found = new Map<string, SessionKey>();
-    for (const key of keysToEnd(ended)) {
+    const keys = keysToEnd(ended);
+    for (const key of keys) {
       await this.store.call("set", this.store.key("provider-end", key), `${ended.iat}`, SIGN_IN_MS);
       for (const member of await this.store.call("members", this.store.key("provider", key))) {
         const [, iat, id = ""] = /^(\d+):([^]*)$/.exec(member) ?? [];
         const named = namedBy(id);
         // The token may come late: sessions that began since are of a later sign-in.
-        if (named !== undefined && Number(iat) <= ended.iat) found.set(id, named);
+        if (named !== undefined && Number(iat) <= ended.iat) found.set(member, named);
       }
     }
-    return [...found.values()];
+    const all = new Set([...keys, ...keysOfSession(ended)]);
+    for (const [member, session] of found) {
+      await endSession(session);
+      for (const key of all) await this.store.call("remove", this.store.key("provider", key), member);
+    }
   }
 }

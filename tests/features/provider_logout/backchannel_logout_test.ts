@@ -445,6 +445,31 @@ Deno.test("where the store fails the answer is an error, and the token can be se
   });
 });
 
+Deno.test("sessions that have ended leave the index, whoever ended them", () => {
+  const store = memoryStore();
+  const sets = new Set<string>();
+  const add: typeof store.add = (key, ...rest) => {
+    sets.add(key);
+    return store.add(key, ...rest);
+  };
+  return withLogout({ config: { store: { ...store, add } } }, async ({ app, op, signIn }) => {
+    const left = async () =>
+      (await Promise.all([...sets].filter((key) => key.startsWith("provider:")).map(store.members))).flat().length;
+    const browsers = [await signIn(), await signIn(), await signIn()].map(({ browser }) => browser);
+    assertEquals(await left(), 6, "by the user and by the session there");
+    await browsers[0]!.signOut();
+    assertEquals(await left(), 4);
+    const { providerSession } = (await browsers[1]!.get("/claims")).json();
+    const { sid } = providerSession as { sid: string };
+    assertEquals((await post(app, await makeToken(op.issuer, { claims: { sid } }))).statusCode, 200);
+    assertEquals(await Promise.all(browsers.map(isSignedIn)), [false, false, true]);
+    assertEquals(await left(), 2);
+    assertEquals((await post(app, await makeToken(op.issuer))).statusCode, 200);
+    assertEquals(await isSignedIn(browsers[2]!), false);
+    assertEquals(await left(), 1, "only the key of the session there, which the token did not name");
+  });
+});
+
 Deno.test("where the event of the application fails, the sessions have ended all the same", () => {
   const signOut = () => {
     throw new Error("no audit");
