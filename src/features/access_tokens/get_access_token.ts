@@ -227,14 +227,14 @@ function tokensInRows(auth: ActionAuth, request: SessionRequest, id: string, exc
     await write(row, { refresh_token, ...refreshed });
   }
 
-  /** They are kept until they are written: the ones before are spent. */
+  /** Those of a later sign-in stay. They are kept until they are written: the ones before are spent. */
   async function write(row: TokenRow, tokens: ProviderTokens): Promise<void> {
     const { provider, providerAccountId } = row;
     const { access_token, refresh_token = null, expires_at = null } = tokens;
     unwritten.set(keyOf(row), { spent: row.tokens.refresh_token, tokens });
     try {
       const account = { provider, providerAccountId, access_token, refresh_token, expires_at };
-      await fromAdapter((core.adapter as AccountUpdateAdapter).updateAccount(account));
+      if (!await hasChanged(row)) await fromAdapter((core.adapter as AccountUpdateAdapter).updateAccount(account));
     } catch (cause) {
       const problem = `The refreshed tokens of "${provider}" could not be written to the row of their account. ` +
         "This process keeps them, and writes them with the next getAccessToken() of the user.";

@@ -317,6 +317,18 @@ Deno.test("refreshed tokens that could not be written give way to those of a lat
   assertEquals(database.tables.accounts[0]!.refresh_token, "refresh-4");
 });
 
+Deno.test("a refresh leaves the tokens of a sign-in that came meanwhile", async () => {
+  const database = inMemory();
+  await using opened = await signedInApp({ config: configOf(database), lifetime: 5 });
+  const { acme, app, client } = opened;
+  acme.answer = async () => {
+    await signIn(new Client(app));
+    return Response.json({ access_token: "late", refresh_token: "late", token_type: "bearer", expires_in: 3600 });
+  };
+  assertEquals(await access(client), { token: "access-2" });
+  assertEquals(database.tables.accounts[0]!.refresh_token, "refresh-2");
+});
+
 Deno.test("a sign-in whose tokens cannot be written fails, and leaves no session", async () => {
   const database = inMemory();
   const { sessions } = database.tables;
