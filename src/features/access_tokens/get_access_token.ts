@@ -12,6 +12,7 @@ import { sessionName } from "../../session/open.ts";
 import { ownReadOf } from "../../session/own_reads.ts";
 import { canCarryCookies } from "../../session/reply.ts";
 import { RequestReads } from "../../session/request_reads.ts";
+import { type Place, placeOf } from "../../store/sealed_value.ts";
 import type { JWT, SessionRequest } from "../../types.ts";
 import { type ProviderTokens, tokensOf, withTokens } from "./mod.ts";
 import { refreshTokens, refusalOf } from "./refresh_tokens.ts";
@@ -99,23 +100,17 @@ interface TokenPlace {
 
 type Exchange = (refreshToken: string) => Promise<ProviderTokens>;
 
-interface Memory {
-  readonly underWay: Map<string, Promise<void>>;
-  /** Refreshed tokens that could not be written, by accounts, for as long as the row has the spent refresh token. */
-  readonly unwritten: Map<string, { readonly spent: string | undefined; readonly tokens: ProviderTokens }>;
-}
-
-/** What this process remembers, also for the next configuration of a tenant. */
-function memoryOf({ instance: { memory } }: ActionAuth): Memory {
-  const known = memory.get("access_tokens") as Memory | undefined;
-  const own = known ?? { underWay: new Map(), unwritten: new Map() };
+/** What is under way in this process, also for the next configuration of a tenant. */
+function underWayIn({ instance: { memory } }: ActionAuth): Map<string, Promise<void>> {
+  const known = memory.get("access_tokens") as Map<string, Promise<void>> | undefined;
+  const own = known ?? new Map();
   if (known === undefined) memory.set("access_tokens", own);
   return own;
 }
 
 /** Does work once for all who ask for it at the same time. */
 async function onceAtATime(auth: ActionAuth, key: string, work: () => Promise<void>): Promise<void> {
-  const { underWay } = memoryOf(auth);
+  const underWay = underWayIn(auth);
   const working = underWay.get(key) ?? work().finally(() => underWay.delete(key));
   underWay.set(key, working);
   await working;
@@ -170,12 +165,15 @@ const REFRESHES_ITSELF =
 
 type TokenRow = Readonly<{ provider: string; providerAccountId: string; tokens: ProviderTokens }>;
 
+/** For how long refreshed tokens are kept that could not be written, in milliseconds. */
+const UNWRITTEN_MS = 24 * 60 * 60_000;
+
 /** In the rows of accounts, if sessions are in a database. */
 function tokensInRows(auth: ActionAuth, request: SessionRequest, id: string, exchange: Exchange): TokenPlace {
   const { instance } = auth;
   const { core } = instance.config;
   const logger = toCoreLogger(request.log, core.logger, core.debug);
-  const { unwritten } = memoryOf(auth);
+  const store = instance.anyStore.reportingTo(logger);
   let user: { readonly id: string } | undefined;
   let row: TokenRow | undefined;
 
@@ -208,14 +206,16 @@ function tokensInRows(auth: ActionAuth, request: SessionRequest, id: string, exc
   }
 
   /**
-   * Exchanges the refresh token, unless another process has done so since the row was read, or this one has and could
-   * not write the result.
+   * Exchanges the refresh token, unless that was done since the row was read, or before and the result could not be
+   * written.
    */
   async function renew(row: TokenRow): Promise<void> {
-    if (await hasChanged(row)) return void unwritten.delete(keyOf(row));
-    const left = unwritten.get(keyOf(row));
+    if (await hasChanged(row)) return;
     const refresh_token = row.tokens.refresh_token!;
-    if (left?.spent === refresh_token) return await write(row, left.tokens);
+    const place = placeOf(JSON.stringify(row.tokens), "unwritten tokens");
+    const [sealed] = await store.get([place.name]);
+    const left = place.open(sealed);
+    if (left !== undefined) return await write(row, JSON.parse(left), place);
     let refreshed: ProviderTokens;
     try {
       refreshed = await exchange(refresh_token);
@@ -224,24 +224,23 @@ function tokensInRows(auth: ActionAuth, request: SessionRequest, id: string, exc
       if (refusalOf(failure) === "token" && await hasChanged(row)) return;
       throw failure;
     }
-    await write(row, { refresh_token, ...refreshed });
+    await write(row, { refresh_token, ...refreshed }, place);
   }
 
-  /** Those of a later sign-in stay. They are kept until they are written: the ones before are spent. */
-  async function write(row: TokenRow, tokens: ProviderTokens): Promise<void> {
+  /** Those of a later sign-in stay. If they cannot be written they are kept: the ones before are spent. */
+  async function write(row: TokenRow, tokens: ProviderTokens, place: Place): Promise<void> {
     const { provider, providerAccountId } = row;
     const { access_token, refresh_token = null, expires_at = null } = tokens;
-    unwritten.set(keyOf(row), { spent: row.tokens.refresh_token, tokens });
     try {
       const account = { provider, providerAccountId, access_token, refresh_token, expires_at };
       if (!await hasChanged(row)) await fromAdapter((core.adapter as AccountUpdateAdapter).updateAccount(account));
     } catch (cause) {
+      await store.set(place.name, place.seal(JSON.stringify(tokens)), UNWRITTEN_MS);
       const problem = `The refreshed tokens of "${provider}" could not be written to the row of their account. ` +
-        "This process keeps them, and writes them with the next getAccessToken() of the user.";
+        "They are kept for a day, and written with the next getAccessToken() of the user.";
       logger.error(new Error(problem, { cause }));
       throw cause;
     }
-    unwritten.delete(keyOf(row));
   }
 
   return {

@@ -295,8 +295,38 @@ Deno.test("refreshed tokens that cannot be written are kept and written again, a
   fails = false;
   assertEquals(await later(6, () => access(client)), { token: "access-2" });
   assertEquals([acme.refreshes, database.tables.accounts[0]!.refresh_token], [1, "refresh-2"]);
-  assert(lines.some(({ level, msg }) => level >= 50 && msg.includes("This process keeps them")));
+  assert(lines.some(({ level, msg }) => level >= 50 && msg.includes("They are kept for a day")));
   assert(!/refresh-2|access-2/.test(JSON.stringify(lines)));
+});
+
+Deno.test("refreshed tokens that one process could not write are written by another with the same store", async () => {
+  const database = inMemory();
+  const acme = new Acme();
+  const store = testStore();
+  const update = () => Promise.reject(new Error("no connection"));
+  await using first = await signedInApp({ acme, config: { ...configOf(database), store }, lifetime: 5 });
+  await using failing = await tokenApp({ acme, config: { ...configOf({ ...database, update }), store } });
+  const headers = { cookie: first.client.cookie! };
+  assertEquals((await later(6, () => failing.app.inject({ url: "/access", headers }))).statusCode, 503);
+  assert(![...store.values.values()].some((value) => /access-2|refresh-2/.test(value)), "they are sealed");
+  assertEquals(await access(first.client), { token: "access-2" });
+  assertEquals(acme.refreshes, 1);
+});
+
+Deno.test("once refreshed tokens were written, a refresh token that stays is used again", async () => {
+  const database = inMemory();
+  let fails = false;
+  const update = (account: AccountTokens) =>
+    fails ? Promise.reject(new Error("no connection")) : database.update(account);
+  await using opened = await signedInApp({ config: configOf({ ...database, update }), lifetime: 5 });
+  const { acme, client } = opened;
+  acme.answer = () => Response.json({ access_token: `next-${acme.refreshes}`, token_type: "bearer", expires_in: 3600 });
+  const get = (seconds: number) => later(seconds, () => client.get("/access"));
+  fails = true;
+  assertEquals((await get(6)).statusCode, 503);
+  fails = false;
+  assertEquals((await get(6)).json(), { token: "next-1" });
+  assertEquals((await get(3700)).json(), { token: "next-2" });
 });
 
 Deno.test("refreshed tokens that could not be written give way to those of a later sign-in", async () => {
