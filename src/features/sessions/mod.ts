@@ -152,7 +152,11 @@ function keepRecords({ config, core, store: shared, live, notices }: Setup): Hoo
     const epoch: Epoch = { generation: crypto.randomUUID(), except: kept };
     await store.call("set", store.key("epoch", user), JSON.stringify(epoch), keepFor);
     const ended = ids.filter((id) => id !== kept);
-    await Promise.all(ended.map((id) => store.call("remove", key, id)));
+    // Each by itself, too: another process may end all but another one, and write the epoch anew.
+    await Promise.all(ended.flatMap((id) => [
+      store.call("set", store.key("ended", user, id), "1", keepFor),
+      store.call("remove", key, id),
+    ]));
     for (const id of ended) live.tell(id);
   }
 

@@ -147,6 +147,22 @@ Deno.test("a session that ended does not come back as the one to except", () =>
     assertEquals([await reader(laptop), await reader(phone)], [null, null]);
   }));
 
+Deno.test("of two calls of revokeSessions() at once, each ends the session that the other one excepts", () =>
+  withSetup(async ({ auth, app, store }) => {
+    const one = await signedIn(app), two = await signedIn(app);
+    const ids = (await Promise.all([one, two].map(currentOf))).map(({ id }) => id);
+    let waiting = 0, settle = () => {};
+    const both = new Promise<void>((resolve) => settle = resolve);
+    const { set } = store;
+    store.set = async (...args) => {
+      if (++waiting === 2) settle();
+      await both;
+      await set(...args);
+    };
+    await Promise.all(ids.map((except) => auth.revokeSessions(ADA, { except })));
+    assertEquals([await reader(one), await reader(two)], [null, null]);
+  }));
+
 Deno.test("a sign-in after revokeSessions() counts, however far the clocks of two processes are apart", () =>
   withSetup(async ({ app, auth }) => {
     await withClock(async (clock) => {
