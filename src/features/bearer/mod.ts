@@ -81,9 +81,19 @@ async function handleToken(context: RequestContext, maxAge: number): Promise<Ans
     // deno-coverage-ignore The session of the cookie ends at its provider at this moment
     if (isSealed && error instanceof AccessDenied) return unauthenticated();
     if (isSealed && !(error instanceof SessionStoreFailure)) throw error;
+    if ((error as { code?: unknown }).code === "FST_AUTHJS_CONFIG_INVALID") throw error;
     context.logger.error(error as Error);
     return failed(unavailableError(error));
   }
+}
+
+/** @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a token that no client could send. */
+function requireSendable(token: string, maker: string): void {
+  if (bearerToken(`Bearer ${token}`) === token) return;
+  throw invalidConfig(
+    `\`${maker}\` made a token that an Authorization header cannot have (RFC 6750 section 2.1). Use letters, digits and ` +
+      '"-._~+/" alone, with "=" only at the end.',
+  );
 }
 
 /** A session of its own, which is listed beside that of the cookie; `undefined` if that has ended meanwhile. */
@@ -94,6 +104,7 @@ async function sealToken(read: JWT | undefined, maxAge: number, context: Request
   let claims = withName({ ...held, ...HEADER_CLAIM }, name);
   for (const { onBegin } of hooks) claims = await onBegin?.(claims, name) ?? claims;
   const token = await jwt.encode({ ...jwt, token: claims, salt: cookie.name, maxAge });
+  requireSendable(token, "jwt.encode");
   if (!ownTokens) {
     await openToken(token, forHeader!).catch((cause) => {
       throw invalidConfig(
@@ -117,6 +128,7 @@ async function createRow(maxAge: number, context: RequestContext): Promise<strin
   const found = await adapter!.getSessionAndUser!(token);
   if (found === null) return undefined;
   const sessionToken = generateSessionToken(HEADER_TAG + hooks.map(({ tagOfRow }) => tagOfRow?.(token) ?? "").join(""));
+  requireSendable(sessionToken, "session.generateSessionToken");
   const expires = new Date(Date.now() + maxAge * 1000);
   await adapter!.createSession!({ sessionToken, userId: found.user.id, expires });
   if (await adapter!.getSessionAndUser!(token) !== null) return sessionToken;

@@ -11,7 +11,7 @@ import GitHub from "fastify-authjs/providers/github";
 import { SECRET, testConfig } from "../../support/app.ts";
 import { type Answer, Client, setCookies } from "../../support/client.ts";
 import { withClock } from "../../support/clock.ts";
-import { memoryAdapter } from "../../support/memory_adapter.ts";
+import { memoryAdapter, type MemoryTables } from "../../support/memory_adapter.ts";
 
 const MINE = { username: "ada", password: "open" };
 
@@ -427,6 +427,30 @@ Deno.test("an own codec that drops claims is told when a token is issued", async
     headers: { accept: "application/json" },
   });
   assertEquals([answer.statusCode, answer.json().code], [500, "FST_AUTHJS_CONFIG_INVALID"]);
+});
+
+Deno.test("a token that no client could send is not issued, which the answer says", async () => {
+  const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
+  tables.users.set("id-ada", { id: "id-ada", name: "ada", email: "ada@example.com", emailVerified: null } as never);
+  const unsendable: Partial<FastifyAuthConfig>[] = [
+    {
+      jwt: {
+        encode: ({ token }) => Promise.resolve(`own*${btoa(JSON.stringify(token))}`),
+        decode: ({ token }) => Promise.resolve(JSON.parse(atob(token!.slice(4)))),
+      },
+    },
+    { adapter: memoryAdapter(tables), session: { generateSessionToken: () => `own:${crypto.randomUUID()}` } },
+  ];
+  for (const config of unsendable) {
+    const { app } = await setUp(config);
+    await using _ = app;
+    const client = await signedIn(app);
+    const json = { csrfToken: await client.csrfToken() };
+    const answer = await client.request("POST", "/auth/token", { json, headers: { accept: "application/json" } });
+    assertEquals([answer.statusCode, answer.json().code], [500, "FST_AUTHJS_CONFIG_INVALID"]);
+    assert(answer.json().message.includes("Authorization header"), answer.body);
+  }
+  assertEquals(tables.sessions.size, 1);
 });
 
 Deno.test("a token that is being issued while all sessions of its user are ended does not let anyone in", async () => {
