@@ -60,6 +60,9 @@ const ASKING: Record<string, string>[] = [
   { accept: "application/json" },
   { accept: "application/json, text/plain, */*" },
   { accept: "text/html;q=0.5, application/json" },
+  { accept: "Application/JSON" },
+  { accept: "application/json; charset=utf-8" },
+  { accept: "text/html; Q=0.5, application/json;odata=verbose;q=0.9" },
   { "x-auth-return-redirect": "prefer-status" },
   { "x-auth-return-redirect": "1, Prefer-Status", accept: "text/html" },
 ];
@@ -102,6 +105,7 @@ const NOT_ASKING: [headers: Record<string, string>, json: boolean][] = [
   [{ accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" }, false],
   [{ accept: "text/html, application/json;q=0.9" }, false],
   [{ accept: "application/json;q=0" }, false],
+  [{ accept: "text/html, application/json; charset=utf-8; q=0.9" }, false],
   [{ "x-auth-return-redirect": "1" }, true],
   [{ "x-auth-return-redirect": "true", accept: "*/*" }, true],
   // As HTTP libraries send it beside the header of core.
