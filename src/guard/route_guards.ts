@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import type { GuardSecurity } from "../features/feature.ts";
 import { DOCUMENTS } from "../features/mod.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
+import { disownHeaders } from "../http/reply_headers.ts";
 import { invalid } from "../utils/arguments.ts";
 import { type Mounted, mountedIn, rootOf } from "../instance/mount.ts";
 import { GUARD, type Guarding, type MarkedGuard, sessionGuard } from "./guard.ts";
@@ -101,8 +102,9 @@ export class RouteGuards {
     this.#declarations.push(guardOf);
     const guard = (request: FastifyRequest, reply: FastifyReply) => guardOf()(request, reply);
     const marked = Object.assign(guard, { [GUARD]: (config: unknown) => guardOf()[GUARD](config) });
-    // A new array: the given one may be shared among routes.
+    // New arrays: the given ones may be shared among routes.
     route.onRequest = [marked, ...[route.onRequest ?? []].flat()];
+    route.preHandler = [disownHeaders, ...[route.preHandler ?? []].flat()];
   }
 
   /** Logs which routes are open in scopes whose other routes are not. */

@@ -69,7 +69,7 @@ export const LATE_PAYLOAD: unique symbol = Symbol("fastify-authjs.late-payload")
 export type LateReply = { [LATE_PAYLOAD]?: () => Promise<string> | undefined };
 
 interface Kept {
-  /** `Cache-Control` when the guard let the request pass. */
+  /** `Cache-Control` when the guard let the request pass, or hooks of all routes had run. */
   before: string;
   /** `Cache-Control` as the route has set it since. */
   own: string | undefined;
@@ -111,6 +111,12 @@ export function keepPrivate(reply: FastifyReply & Holder): void {
     removeCdnCaching(raw);
     raw.setHeader("cache-control", privateDirectives(final, headerText(raw, "content-type"), kept));
   });
+}
+
+/** The first `preHandler` hook of a route: those of scopes have run, and what they have set, the route has not. */
+export function disownHeaders(_request: unknown, reply: FastifyReply & Holder, done: () => void): void {
+  if (reply[KEPT] !== undefined) reply[KEPT].before = headerText(reply, "cache-control");
+  done();
 }
 
 /** Takes note of what the route has set, before hooks of the application run. One function: replies keep one shape. */

@@ -208,6 +208,34 @@ Deno.test("replies of routes that declare their guard are private", async () => 
   assertEquals([headers["cache-control"], headers.vary], ["private, max-age=300", "Cookie"]);
 });
 
+Deno.test("of a route that declares its guard, what hooks of scopes set after it is not what the route says", async () => {
+  await using app = Fastify() as unknown as FastifyInstance;
+  await app.register(FastifyAuth(testConfig()), { prefix: "/auth" });
+  for (const name of ["preParsing", "preValidation", "preHandler"] as const) {
+    app.addHook(name as "preHandler", (request, reply): Promise<void> => {
+      if (request.url.includes(name)) reply.header("cache-control", PUBLIC);
+      return Promise.resolve();
+    });
+  }
+  const same = (_request: unknown, reply: FastifyReply, done: () => void) => {
+    reply.header("cache-control", "public, max-age=60");
+    done();
+  };
+  const config = { auth: true } as object;
+  for (const name of ["preParsing", "preValidation", "preHandler"]) {
+    app.get(`/${name}`, { config }, () => "secret");
+    app.get(`/same/${name}`, { config, preHandler: same }, () => "same for all");
+  }
+  const client = new Client(app);
+  await client.signIn(ada);
+  for (const name of ["preParsing", "preValidation", "preHandler"]) {
+    for (const [path, expected] of [["/", "private, max-age=300"], ["/same/", "public, max-age=60"]]) {
+      const { statusCode, headers } = await client.get(path + name);
+      assertEquals([path + name, statusCode, headers["cache-control"]], [path + name, 200, expected]);
+    }
+  }
+});
+
 Deno.test("a guarded reply that its handler took over is private, unless the handler says otherwise", async () => {
   await using app = await application(() => {}, (scope) => {
     for (const [url, headers] of Object.entries({ "/events": {}, "/same": { "cache-control": "public" } })) {
