@@ -133,7 +133,7 @@ function sendRecorded(this: FastifyReply & Holder, payload?: unknown): FastifyRe
 /** Whether a file server, such as `@fastify/static`, has answered with its own default, which is public. */
 function isFile(reply: FastifyReply, cacheControl: string): boolean {
   return /^public, max-age=\d+(?:, immutable)?$/.test(cacheControl) &&
-    reply.hasHeader("accept-ranges") && reply.hasHeader("last-modified");
+    (reply.hasHeader("accept-ranges") || reply.hasHeader("last-modified"));
 }
 
 /** After a sign-out a browser must not show a page that the user goes back to. Anything else may have an `ETag`. */

@@ -125,6 +125,9 @@ Deno.test("what a guarded route says of its own reply counts", async () => {
       { preHandler: (_request, reply, done) => (reply.headers(own), done()) },
       () => "same for all",
     );
+    scope.get("/file", (_request, reply) => {
+      return reply.headers({ "cache-control": "public, max-age=60, s-maxage=60", "accept-ranges": "bytes" }).send("a");
+    });
     scope.get("/private", (_request, reply) => reply.header("cache-control", "no-cache").send("own"));
     scope.get("/none", (_request, reply) => reply.header("cache-control", "no-store").send("own"));
   });
@@ -132,6 +135,7 @@ Deno.test("what a guarded route says of its own reply counts", async () => {
     const { cacheControl, vary } = await app.get(url);
     assertEquals([cacheControl, vary], ["public, max-age=60", "Cookie"], url);
   }
+  assertEquals((await app.get("/file")).cacheControl, "public, max-age=60, s-maxage=60");
   assertEquals((await app.get("/private")).cacheControl, "no-cache");
   assertEquals((await app.get("/none")).cacheControl, "no-store");
 });
@@ -180,14 +184,19 @@ Deno.test("guarded files of @fastify/static are private", async () => {
   const root = mkdtempSync(join(tmpdir(), "files-"));
   writeFileSync(join(root, "secret.txt"), "secret");
   try {
-    for (const maxAge of [0, 60_000]) {
-      await using app = await application(
-        () => {},
-        (scope) => scope.register(files, { root, maxAge, immutable: maxAge > 0 }),
-      );
+    for (
+      const [options, expected] of [
+        [{}, "private, max-age=0"],
+        [{ maxAge: 60_000, immutable: true }, "private, max-age=60, immutable"],
+        [{ maxAge: 60_000, acceptRanges: false }, "private, max-age=60"],
+        [{ maxAge: 60_000, lastModified: false }, "private, max-age=60"],
+        [{ cacheControl: false, acceptRanges: false, lastModified: false }, "private, no-cache"],
+      ] as const
+    ) {
+      await using app = await application(() => {}, (scope) => scope.register(files, { root, ...options }));
       const { answer, cacheControl, vary } = await app.get("/secret.txt");
       assertEquals(answer.body, "secret");
-      assertEquals(cacheControl, maxAge === 0 ? "private, max-age=0" : "private, max-age=60, immutable");
+      assertEquals(cacheControl, expected);
       assertEquals(vary, "Cookie");
     }
   } finally {
