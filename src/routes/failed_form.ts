@@ -32,6 +32,9 @@ interface FailedForm {
 /** Seconds: long enough for a redirect, or a page with an error in between. */
 const MAX_AGE = 300;
 
+/** Seconds: a year. A forged cookie may have any number, also an infinite one. */
+const LONGEST_WAIT = 365 * 24 * 60 * 60;
+
 /** Characters of an address of a mail (RFC 5321 section 4.5.3.1), and of the query of "Confirm it's you". */
 const LONGEST_IDENTIFIER = 320, LONGEST_STEP_UP = 1000;
 
@@ -62,11 +65,11 @@ export function keptForm(context: RequestContext, again = false): { form: Failed
   const wait = typeof ends === "number" ? Math.ceil((ends - Date.now()) / 1000) : 0;
   return {
     form: {
-      failed: textOf(failed),
+      failed: context.config.providers.get(failed as string)?.id,
       identifier: textOf(identifier),
       rememberMe: rememberMe === "false" ? rememberMe : undefined,
       asked: textOf(asked),
-      wait: wait > 0 ? wait : undefined,
+      wait: wait > 0 && wait <= LONGEST_WAIT ? wait : undefined,
     },
     cookies: [removalOf(name, options)],
   };

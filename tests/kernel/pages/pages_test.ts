@@ -442,3 +442,21 @@ Deno.test("the wait of an error with the status 429 is that of each, and only th
     assert(body.includes('value="&quot;&gt;&lt;b&gt;"') && !body.includes("kept-by-nobody"), body);
   }
 });
+
+Deno.test("the sign-in page shows no wait and no provider of a forged cookie that cannot be", async () => {
+  await using app = await testApp(testConfig());
+  const shown = async (form?: string) => {
+    const cookie = form === undefined ? {} : { cookie: `authjs.form=${encodeURIComponent(form)}` };
+    const page = await open(app, "/signin?error=CredentialsSignin", { ...BROWSER, ...cookie });
+    const main = /<main[^]*<\/main>/.exec(page.body)?.[0].replaceAll(/ value="[\w-]{40,}"/g, "");
+    return [page.statusCode, main];
+  };
+  const plain = await shown();
+  assertEquals(plain[0], 200);
+  for (const ends of ["1e999", "1e300", "-1e999", '"soon"', '{"toString":1}']) {
+    assertEquals(await shown(`{"ends":${ends}}`), plain, ends);
+  }
+  for (const failed of ['"nobody"', '"__proto__"', "{}"]) {
+    assertEquals(await shown(`{"failed":${failed}}`), plain, failed);
+  }
+});
