@@ -3,7 +3,7 @@ import { html, type SafeHtml } from "@remix-run/html-template";
 import { signInLabel } from "./labels.ts";
 import { providerLogo } from "./logo.ts";
 import type { PageError } from "./page_error.ts";
-import { attributes, fragment, hiddenFields, postForm, submitButton, waitText } from "./parts.ts";
+import { attributes, fragment, postForm, submitButton, waitText } from "./parts.ts";
 import { fieldsOf, type SignInForm, toSignInForms } from "./signin_fields.ts";
 import { fill } from "./texts/texts.ts";
 import type { PageContent, PageView, ProviderView, SignInPage } from "./types.ts";
@@ -131,7 +131,8 @@ function signInForm(form: SignInForm, main: boolean, page: SignInPage, { failed,
   const mark = isButton(provider) && !main ? providerLogo(provider, view) : null;
   const content = [
     ...fieldsOf(form, page, { failed, notice }, view),
-    ...(choice ? [...hiddenFields({ rememberMe: "false" }), choice] : []),
+    // The provider's fields may have a choice of their own.
+    provider.fields.some(({ name }) => name === "rememberMe") ? null : choice,
     submitButton(fragment`${mark}${label(provider)}`, {
       primary: main,
       // The script enables it, or disables it for that long.
@@ -146,7 +147,7 @@ function signInForm(form: SignInForm, main: boolean, page: SignInPage, { failed,
     mail && submitButton(label(mail), { formaction: addressOf(mail, view), formnovalidate: true }),
     type === "webauthn" ? passkeyStatus(view) : null,
   ];
-  const hidden = { csrfToken, callbackUrl, asked: page.asked };
+  const hidden = { csrfToken, callbackUrl, asked: page.asked, rememberMe: choice ? "false" : undefined };
   return postForm(addressOf(provider, view, page.authorization), hidden, content, {
     "data-brand": brand,
     ...(type === "webauthn" && passkeyAttributes(form, view)),

@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertFalse, assertGreater, assertLess } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
 import { createAuth, type FastifyAuthConfig, memoryStore, type VerificationMailParams } from "fastify-authjs";
+import Credentials from "fastify-authjs/providers/credentials";
 import { passwordProvider, testApp, testConfig } from "../support/app.ts";
 import { type Answer, Client, setCookies } from "../support/client.ts";
 import { withClock } from "../support/clock.ts";
@@ -139,6 +140,24 @@ Deno.test("session.ephemeralMaxAge is a number of seconds or false", async () =>
     }
     assert(message.includes("session.ephemeralMaxAge"), `${ephemeralMaxAge}: ${message}`);
   }
+});
+
+Deno.test("a field rememberMe of the form takes the place of the built-in box", async () => {
+  const authorize = () => ({ id: "1" });
+  const inputs = async (field: object, session = {}) => {
+    const provider = Credentials({ credentials: { username: {}, ...field }, authorize } as never);
+    await using app = await testApp(testConfig({ providers: [provider], session }));
+    const { body } = await new Client(app).get("/auth/signin", { headers: { accept: "text/html" } });
+    return [...body.matchAll(/<input[^>]* name="rememberMe"[^>]*>/g)].map(([input]) => input);
+  };
+  const [hidden, box] = await inputs({});
+  assertEquals(hidden, '<input type="hidden" name="rememberMe" value="false">');
+  assert(box?.includes('id="credentials-remember-me"'), box);
+  const own = '<input type="checkbox" id="credentials-1" name="rememberMe">';
+  const checkbox = { rememberMe: { type: "checkbox" } };
+  // An unchecked box sends the hidden field alone.
+  assertEquals(await inputs(checkbox), [hidden, own]);
+  assertEquals(await inputs(checkbox, { ephemeralMaxAge: false }), [own]);
 });
 
 Deno.test("auth.signIn() takes rememberMe, from its options or from the fields", async () => {
