@@ -70,9 +70,11 @@ export const ADDRESS: Rule = (value, name) => {
 export const LINK: Rule = (value, name) =>
   isText(value) && /^(?:mailto|tel):./i.test(value) ? undefined : ADDRESS(value, name);
 
-/** A colour, which may not end the rule that it stands in. */
+/** What would end the rule that a colour stands in, and hexadecimal digits without a "#" or of a wrong number. */
+const NO_COLOUR = /[;{}<>\\]|\/\*|^[\da-f]{3,8}$|^#(?!(?:[\da-f]{3,4}|[\da-f]{6}|[\da-f]{8})\b)/i;
+
 export const COLOUR: Rule = (value, name) => {
-  if (!isText(value) || !/[;{}<>\\]|\/\*/.test(value)) return TEXT(value, name);
+  if (!isText(value) || !NO_COLOUR.test(value)) return TEXT(value, name);
   return `\`${name}\` has ${JSON.stringify(value)}, which is no colour: write one as in CSS, such as "#346df1".`;
 };
 

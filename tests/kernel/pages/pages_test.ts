@@ -337,9 +337,12 @@ Deno.test("the theme and a stylesheet of the application decide about the look",
   assertMatch((await other.inject(sheet)).body, /--auth-brand: #123; --auth-brand-text: ivory;/);
   assertNotEquals(sheet, sheets[0]);
 
-  for (const brandColor of ["red } body { display: none", "red/*"]) {
+  for (const brandColor of ["red } body { display: none", "red/*", "0b6e4f", "FFF", "#0b6e4", "#green"]) {
     const error = await assertRejects(() => testApp(testConfig({ theme: { brandColor } })), FastifyAuthError);
-    assertMatch(error.message, /no colour/);
+    assertStringIncludes(error.message, `${JSON.stringify(brandColor)}, which is no colour`);
+  }
+  for (const brandColor of ["#fff", "#FFF8", "#0b6e4f", "#0b6e4fcc", "beige", "oklch(60% .1 200)", "var(--brand)"]) {
+    await using _ = await testApp(testConfig({ theme: { brandColor } }));
   }
 });
 
