@@ -77,7 +77,7 @@ export class LanguageChoice {
   /** The available language for the first of these tags that has one. */
   match(...tags: (string | undefined)[]): string | undefined {
     for (const tag of tags.slice(0, MOST_LOCALES)) {
-      if (tag === undefined || !/^[a-z\d-]+$/i.test(tag)) continue;
+      if (typeof tag !== "string" || !/^[a-z\d-]+$/i.test(tag)) continue;
       const found = this.#preferred(tag);
       if (found !== undefined) return found;
     }

@@ -169,11 +169,12 @@ async function nameOf(kind: Kind, context: RequestContext, accountName: RateLimi
   const { id, type } = provider!;
   let name: string | undefined;
   if (kind === "mail") name = recipientOf(context);
-  else if (type === "credentials") name = accountName(body, id);
+  // In JavaScript it may give null, a number or a promise.
+  else if (type === "credentials") name = await accountName(body, id) ?? undefined;
   else if (type === "webauthn") name = textOf(parseJsonObject(String(body.data))?.id);
   // Adapters may find a token by itself.
   else name = textOf(body.email) ?? new URLSearchParams(query).get("email") ?? "";
-  return name === undefined ? undefined : foldName(name);
+  return name === undefined ? undefined : foldName(String(name));
 }
 
 /**

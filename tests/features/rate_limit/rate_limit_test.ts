@@ -135,6 +135,22 @@ Deno.test("an account is that of rateLimit.accountName, else of the first field 
   }
 });
 
+Deno.test("rateLimit.accountName may give a number or a promise, and null if the account is unknown", async () => {
+  const accountOf: Record<string, (fields: Readonly<Record<string, unknown>>) => unknown> = {
+    number: ({ username }) => String(username).length,
+    promise: ({ username }) => Promise.resolve(username),
+    null: () => null,
+  };
+  for (const [name, accountName] of Object.entries(accountOf)) {
+    await using app = await limitedApp({ account: limit(1), accountName: accountName as never });
+    const statuses = [];
+    for (const username of ["ada", "ada", "grace"]) {
+      statuses.push(statusOf(await at(app).signIn({ ...GUESS, username })));
+    }
+    assertEquals(statuses, [302, name === "null" ? 302 : 429, 302], name);
+  }
+});
+
 Deno.test("requests of one address are limited: sign-ins and callbacks, not pages, tokens and sessions", async () => {
   const providers = [GitHub({ clientId: "id", clientSecret: "secret" }), passwordProvider()];
   await using app = await limitedApp({ address: limit(4) }, { providers });
