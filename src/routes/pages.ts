@@ -184,13 +184,16 @@ async function answerWithPage(
 
 function ownPage(name: BuiltInPage, callbackUrl: string, { config, query }: RequestContext): string {
   const page = config.core.pages![name]!;
-  const error = new URLSearchParams(query).get("error");
+  const sent = new URLSearchParams(query);
+  const error = sent.get("error");
   if (name === "signIn") return withQuery(page, { callbackUrl, error: error || undefined });
-  if (name === "error") return withQuery(page, { error: String(error) });
-  return name === "verifyRequest" && query ? withQuery(page, Object.fromEntries(new URLSearchParams(query))) : page;
+  if (name === "error") return withQuery(page, { error: String(error), code: sent.get("code") || undefined });
+  return name === "verifyRequest" && query ? withQuery(page, Object.fromEntries(sent)) : page;
 }
 
 function withQuery(page: string, parameters: Record<string, string | undefined>): string {
   const given = Object.entries(parameters).filter((each): each is [string, string] => each[1] !== undefined);
-  return `${page}${page.includes("?") ? "&" : "?"}${new URLSearchParams(given)}`;
+  const start = /^[^#]*\?/.test(page) ? "&" : "?";
+  // A fragment comes after the query.
+  return page.replace(/(?=#)|$/, `${start}${new URLSearchParams(given)}`);
 }

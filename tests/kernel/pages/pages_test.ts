@@ -300,6 +300,21 @@ Deno.test("a page of the configuration keeps a query of its own", async () => {
   }
 });
 
+Deno.test("a page of the configuration may have a fragment, and is told the code of an error", async () => {
+  const pages = { signIn: "/app#/in?a=1", error: "/?page=failed#/b", verifyRequest: "https://app.example#/mailed" };
+  await using app = await testApp(testConfig({ pages }));
+  const location = async (path: string) => String((await open(app, path)).headers.location);
+  assertEquals(
+    await location("/signin?callbackUrl=%2Fa&error=CredentialsSignin"),
+    "/app?callbackUrl=http%3A%2F%2Flocalhost%2Fa&error=CredentialsSignin#/in?a=1",
+  );
+  assertEquals(
+    await location("/error?error=Configuration&code=sign_in_expired"),
+    "/?page=failed&error=Configuration&code=sign_in_expired#/b",
+  );
+  assertEquals(await location("/verify-request?type=email"), "https://app.example?type=email#/mailed");
+});
+
 Deno.test("a page that is neither a path nor a URL stops the boot, which names it", async () => {
   const bad = ["signin", "//evil.example", "/\\evil.example", "localhost:3000/in", "javascript:alert(1)", ""];
   for (const name of ["signIn", "signOut", "error", "verifyRequest", "newUser", "style"] as const) {
