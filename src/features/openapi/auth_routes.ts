@@ -53,12 +53,14 @@ const FAILED = { ...texts("error", "code", "message"), statusCode: { type: "inte
 const FAILURE = answer("The request failed.", FAILED, "error");
 const REFUSED = nothing("The request was refused, for a client that does not ask for the status of an error.");
 
+const TEXT_OR_NULL: JsonSchema = { type: ["string", "null"] };
+
 const SESSION: JsonSchema = {
   type: ["object", "null"],
   description: "The session, or null.",
   required: ["expires"],
   properties: {
-    user: { ...fieldsOf(texts("name", "email", "image")), additionalProperties: true },
+    user: { ...fieldsOf({ name: TEXT_OR_NULL, email: TEXT_OR_NULL, image: TEXT_OR_NULL }), additionalProperties: true },
     expires: { type: "string", format: "date-time" },
   },
   additionalProperties: true,

@@ -132,6 +132,9 @@ for (const [version, options] of Object.entries(VERSIONS)) {
       assertStringIncludes(text, part);
     }
     assert(!text.includes("The code of the mail"), "no provider sends mails");
+    const nullable = version.startsWith("3.0") ? '"type":"string","nullable":true' : '"type":["string","null"]';
+    const session = JSON.stringify(paths["/auth/session"]!.get);
+    for (const claim of ["name", "email", "image"]) assertStringIncludes(session, `"${claim}":{${nullable}}`);
     // A document is no reason to refuse or to change a request.
     const client = new Client(app);
     assertEquals((await client.signIn({ username: "ada", password: "open" })).statusCode, 302);
