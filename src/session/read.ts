@@ -6,6 +6,7 @@ import type { Log, NoticeCode } from "../config/notices.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import type { Session } from "../types.ts";
+import { rootMessage } from "../utils/error_chain.ts";
 import { plainCopy } from "../utils/plain_copy.ts";
 import type { SessionSettings } from "./settings.ts";
 
@@ -70,7 +71,9 @@ export function toSession(value: unknown, context: Pick<ReadContext, "logger" | 
     if (typeof user !== "object" || user === null || Array.isArray(user)) return null;
     return expires === undefined || typeof expires === "string" ? session : null;
   } catch (error) {
-    context.logger.error(error as Error); // A BigInt, a cycle.
+    // A BigInt, a cycle.
+    const problem = "`callbacks.session` returned a session that JSON cannot hold, so there is none";
+    context.logger.error(new TypeError(`${problem}: ${rootMessage(error)}`));
     return null;
   }
 }

@@ -616,6 +616,14 @@ Deno.test("a BigInt in the session: core fails the request, here there is no ses
   assertEquals(theirs.session, "THROWS SyntaxError");
   assertEquals(ours.session, null);
   assertEquals(ours.errors, ["TypeError  "]);
+  const { logger, lines } = captureLog();
+  await using app = await testApp(testConfig(make(() => {})), { logger });
+  const { cookie } = await carry();
+  await app.inject({ url: "/auth/session", headers: { cookie } });
+  assert(
+    lines.some(({ msg }) => /`callbacks\.session` .* JSON cannot hold.*BigInt/.test(msg)),
+    JSON.stringify(lines),
+  );
 });
 
 Deno.test("a cookie of a name that no server can remove: core fails every request with it, here it is not ours", async () => {
