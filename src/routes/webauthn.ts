@@ -50,7 +50,7 @@ export async function handleWebAuthnOptions(received: ProviderContext): Promise<
   if (user !== undefined && signedIn?.sub) {
     user.id = hash("sha256", `fastify-authjs user handle v1 ${signedIn.sub}`, "base64url");
   }
-  const kept = await keepChallenge(answer, context);
+  const kept = await keepChallenge(answer, context, signedIn?.sub);
   // A page requests options and its CSRF token at the same time. If both answers set a CSRF cookie in a new browser,
   // the cookie it keeps may not belong to its token.
   return { ...kept, cookies: kept.cookies.filter((cookie) => !answer.cookies.includes(cookie)) };
@@ -85,9 +85,15 @@ export async function handleWebAuthnCallback(received: ProviderContext): Promise
 }
 
 async function verify({ challenge, user, ...attempt }: Attempt & Pick<Checks, "challenge">, context: ProviderContext) {
+  const signedIn = await linkedUser(attempt, context);
+  if (attempt.linkTo !== undefined && signedIn === undefined) {
+    return errorAnswer(new PasskeyRefused("The user who was adding a passkey is not signed in any more."), context);
+  }
+  const { sub: id, name, email, picture: image } = signedIn ?? {};
+  const known = attempt.linkTo === undefined ? user : { id, name, email, image } as Checks["user"];
   const answer = await callCore(context, {
-    checks: { challenge, user },
-    signedIn: await linkedUser(attempt, context),
+    checks: { challenge, user: known },
+    signedIn,
     ...(context.body?.action === "register" && { wrapAdapter: forRegistration }),
   });
   const { error } = answer;
@@ -98,7 +104,7 @@ async function verify({ challenge, user, ...attempt }: Attempt & Pick<Checks, "c
   try {
     return { ...redirectAnswer(await allowedRedirect(error.url, context)), events: TURNED_AWAY };
   } catch (thrown) {
-    return errorAnswer(thrown as Error, context);
+    return errorAnswer(thrown, context);
   }
 }
 

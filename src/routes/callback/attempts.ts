@@ -25,7 +25,7 @@ export const LONGEST_VALUE = 4000;
 export interface Attempt extends Pick<Checks, "pkce" | "nonce" | "user"> {
   /** Of its cookie. */
   readonly name: string;
-  /** The id of the user to whom the account is to be linked, and nothing else done. */
+  /** The id of the user to whom the account or passkey is to be linked, and nothing else done. */
   readonly linkTo?: string | undefined;
   /** Who was signed in when it began. */
   readonly startedBy: string | undefined;
@@ -64,10 +64,12 @@ export async function keepRedirect(answer: Answer, context: ProviderContext, lin
 }
 
 /** The answer, which has the options of a passkey and keeps the attempt. */
-export async function keepChallenge(answer: Answer, context: ProviderContext): Promise<Answer> {
+export async function keepChallenge(answer: Answer, context: ProviderContext, userId: string | undefined) {
   const { options } = answer.body as { options?: { challenge: string } };
   if (options === undefined) return answer;
-  return await keep(options.challenge, answer, context, { user: answer.registers });
+  const { registers } = answer;
+  // The session has the rest of a signed-in user, such as a picture that a cookie has no room for.
+  return await keep(options.challenge, answer, context, registers && userId ? { linkTo: userId } : { user: registers });
 }
 
 async function keep(key: string, answer: Answer, context: ProviderContext, known: Partial<Attempt>, maxAge = MAX_AGE) {

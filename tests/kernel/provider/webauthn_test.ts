@@ -12,6 +12,7 @@ import { setCookies } from "../../support/client.ts";
 import { memoryAdapter } from "../../support/memory_adapter.ts";
 import {
   emptyTables,
+  type Options,
   ORIGIN,
   PROVIDERS,
   webAuthnAdapter,
@@ -87,6 +88,18 @@ for (const [id, provider] of Object.entries(PROVIDERS)) {
         await other.authenticate(each);
         assertEquals((await other.user())?.email, EMAIL);
       }
+    });
+
+    Deno.test(`${id}, ${strategy} sessions: a signed-in user with a picture that no cookie has room for adds a device`, async () => {
+      const { app, tables, device } = await setUp();
+      const client = new WebAuthnClient(app, id);
+      await client.register(device, { email: EMAIL });
+      for (const user of tables.users.values()) user.image = `data:image/png;base64,${"A".repeat(5000)}`;
+      await client.authenticate(device);
+      const answer = await client.askOptions({ action: "register" });
+      assert(setCookies(answer).every((cookie) => cookie.length < 1000));
+      await client.send("register", new SoftwareAuthenticator(ORIGIN).create(answer.json<Options>().options));
+      assertEquals([tables.users.size, tables.authenticators.size], [1, 2]);
     });
   }
 }
@@ -327,13 +340,16 @@ Deno.test("passkeys: an expired database session neither gets options nor adds a
   await client.register(new SoftwareAuthenticator(ORIGIN), { email: EMAIL });
   const { options } = await client.options({ action: "register" });
   for (const session of tables.sessions.values()) session.expires = new Date(Date.now() - 1000);
+  // Under their old address nobody else is made of this user.
+  for (const user of tables.users.values()) user.email = "lovelace@example.com";
 
   assertEquals((await client.askOptions({ action: "register" })).statusCode, 400);
   // Options of when it was valid.
   const again = new WebAuthnClient(app);
   for (const [name, value] of client.cookies) again.cookies.set(name, value);
   const answer = await again.send("register", new SoftwareAuthenticator(ORIGIN).create(options));
-  assertEquals([answer.statusCode, tables.authenticators.size], [302, 1]);
+  assertMatch(String(answer.headers.location), /error=WebAuthnVerificationError/);
+  assertEquals([answer.statusCode, tables.users.size, tables.authenticators.size], [302, 1, 1]);
   assertEquals(await again.user(), null);
 });
 
