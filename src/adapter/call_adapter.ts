@@ -1,6 +1,7 @@
 /** The adapter for one call of core. A sign-in waits for others of its user; if it fails, it undoes what it wrote. */
 import type { Adapter } from "@auth/core/adapters";
 import { AccountNotLinked, OAuthAccountNotLinked } from "@auth/core/errors";
+import { FastifyAuthError } from "../errors.ts";
 import { placeOf } from "../store/sealed_value.ts";
 import { type SignInMemory, SignInTurns, UnfinishedUsers } from "./sign_in_turns.ts";
 import { SignInWrites } from "./sign_in_writes.ts";
@@ -50,9 +51,10 @@ export class CallAdapter {
     };
   }
 
-  /** Undoes what was written if the adapter has failed, and gives why. `error` is why core refused the sign-in. */
+  /** Undoes what a failed sign-in wrote, and gives why the adapter has failed. `error` is why there is no session. */
   async finish(error: Error | undefined): Promise<unknown> {
-    await this.#writes?.cleanUp(this.#failure !== undefined);
+    // One of ours is about the store or a provider that does not answer.
+    await this.#writes?.cleanUp(this.#failure !== undefined || error instanceof FastifyAuthError);
     if (error instanceof OAuthAccountNotLinked || error instanceof AccountNotLinked) {
       await this.#writes?.explainRefusal();
     }

@@ -1,6 +1,7 @@
 /** Why a call of the adapter failed, and the errors for it: one for the log, one for the client. */
 import { errorChain, rootMessage } from "../utils/error_chain.ts";
 import { FastifyAuthError } from "../errors.ts";
+import { SessionStoreFailure } from "../store/shared_store.ts";
 
 /**
  * - `unanswered`: no connection, no answer in time, or too busy. Trying again may help.
@@ -56,8 +57,11 @@ const NO_TABLE = [
 
 export function unavailableError(failure: unknown): FastifyAuthError {
   // Core wraps what it caught.
-  const found = [...errorChain(failure)].find((error) => error instanceof AdapterFailure);
-  return new DatabaseUnavailable(found?.kind ?? "failed");
+  const errors = [...errorChain(failure)];
+  if (errors.some((error) => error instanceof SessionStoreFailure)) {
+    return new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", "The store failed. Try again in a moment.");
+  }
+  return new DatabaseUnavailable(errors.find((error) => error instanceof AdapterFailure)?.kind ?? "failed");
 }
 
 export class DatabaseUnavailable extends FastifyAuthError {

@@ -125,7 +125,7 @@ export class SignInWrites {
     return user !== null && await this.#isLeft(user) ? user : undefined;
   }
 
-  /** Never rejects. `failed` says whether the adapter failed, so that the user has to sign in again. */
+  /** Never rejects. `failed` says whether a database, store or provider failed, so that the user can sign in again. */
   async cleanUp(failed: boolean): Promise<void> {
     if (failed) await this.#restoreLink();
     if (failed && this.#sessionToken !== undefined) await this.#deleteSession(this.#sessionToken);
@@ -249,7 +249,7 @@ export class SignInWrites {
     if (row === null || row.expires.valueOf() <= Date.now()) return;
     const link = { ...params, identifier: row.identifier ?? params.identifier, expires: row.expires };
     const problem =
-      "A sign-in link was used up by a sign-in that the database broke off: another one has to be mailed.";
+      "A sign-in link was used up by a sign-in that broke off: another one has to be mailed.";
     await this.#reportFailure(problem, () => this.inner.createVerificationToken?.(link));
   }
 

@@ -1,5 +1,5 @@
 /** A sign-in link signs in once, also over an adapter that looks it up and deletes it in two steps. */
-import { assert, assertEquals, assertFalse } from "@std/assert";
+import { assert, assertEquals, assertFalse, assertMatch } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import type { VerificationToken } from "@auth/core/adapters";
 import type { FastifyInstance } from "fastify";
@@ -144,6 +144,26 @@ Deno.test("a sign-in link that was used up before the database failed can be use
     assertEquals((await new Client(fleet.apps[0]!).confirm(link)).statusCode, 503);
   }
   assertEquals(await fleet.signedInBy(link, 2), 1);
+});
+
+Deno.test("a sign-in link that was used up before the store failed can be used again", async () => {
+  const store = testStore();
+  let isDown = false;
+  const get: typeof store.get = (keys) => isDown ? Promise.reject(new Error("Redis is down")) : store.get(keys);
+  await using fleet = await startFleet(1, {
+    store: { ...store, get },
+    revocable: true,
+    session: { strategy: "jwt" },
+  });
+  const link = await fleet.link();
+  isDown = true;
+  const answer = await new Client(fleet.apps[0]!).confirm(link);
+  assertEquals(answer.statusCode, 503);
+  assertMatch(answer.body, /"The store failed/);
+  isDown = false;
+  const client = new Client(fleet.apps[0]!);
+  await client.confirm(link);
+  assert((await client.get("/me")).json().session);
 });
 
 Deno.test("a sign-in link that another process never gives back is a 503, and stays usable", async () => {
