@@ -139,9 +139,10 @@ export class SignInWrites {
   /** Says which user a sign-in was refused for, if another one may have left it. Never rejects. */
   async explainRefusal(): Promise<void> {
     const user = this.#found;
-    if (user === null || user.emailVerified) return;
+    // The `signIn` callback may refuse a mailed link with the same error.
+    if (user === null || user.emailVerified || this.#asked === undefined) return;
     if (await this.#hasOtherAccount(user.id).catch(() => false)) return;
-    const message = `A sign-in with "${this.#asked!.provider}" was refused, since the user ${user.id} has its e-mail ` +
+    const message = `A sign-in with "${this.#asked.provider}" was refused, since the user ${user.id} has its e-mail ` +
       "address, and is not linked to that account. If that user has no account at all, its first sign-in was broken " +
       "off: its process ended, or the database failed between two writes. Then delete the user from the database.";
     this.options.report(Object.assign(new Error(message), { name: "UnfinishedUserFound" }));

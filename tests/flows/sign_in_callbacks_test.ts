@@ -1,4 +1,5 @@
 /** What callbacks, events and pages of the application are told of a sign-in, in core's order, and what fails it. */
+import { AccountNotLinked, OAuthAccountNotLinked } from "@auth/core/errors";
 import { decode, encode, type JWT } from "@auth/core/jwt";
 import { assert, assertEquals, assertStrictEquals, assertStringIncludes } from "@std/assert";
 import type { FastifyInstance } from "fastify";
@@ -205,6 +206,23 @@ Deno.test("an account is linked, too, if the session was renewed while its user 
   const query = new URLSearchParams({ code: codeFor({ id: "2", name: "Ada" }), state });
   await client.get(pathOf(`http://localhost/auth/callback/two?${query}`));
   assertEquals([tables.users.size, tables.accounts.map(({ provider }) => provider)], [1, ["one", "two"]]);
+});
+
+Deno.test("a signIn callback refuses a mailed link also with an error for accounts", async () => {
+  for (const Refusal of [OAuthAccountNotLinked, AccountNotLinked]) {
+    const tables = emptyTables();
+    tables.users.set("ada", { id: "ada", email: ADA.email, emailVerified: null });
+    const links: string[] = [];
+    const signIn = ({ email }: { email?: { verificationRequest?: boolean } }) => {
+      if (email?.verificationRequest) return true;
+      throw new Refusal("Use the provider.");
+    };
+    const providers = [mailProvider("mail", links)];
+    await using app = await testApp(testConfig({ adapter: memoryAdapter(tables), providers, callbacks: { signIn } }));
+    const client = new Client(app);
+    const answer = await client.confirm(await requestLink(client, { links }, ADA.email));
+    assertStringIncludes(String(answer.headers.location), `error=${Refusal.type}`);
+  }
 });
 
 Deno.test("a jwt callback that returns no token fails the sign-in: there is no session without a user", async () => {
