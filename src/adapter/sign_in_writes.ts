@@ -249,8 +249,7 @@ export class SignInWrites {
     // deno-coverage-ignore The link has to expire while its sign-in fails
     if (row === null || row.expires.valueOf() <= Date.now()) return;
     const link = { ...params, identifier: row.identifier ?? params.identifier, expires: row.expires };
-    const problem =
-      "A sign-in link was used up by a sign-in that broke off: another one has to be mailed.";
+    const problem = "A sign-in link was used up by a sign-in that broke off: another one has to be mailed.";
     await this.#reportFailure(problem, () => this.inner.createVerificationToken?.(link));
   }
 

@@ -1,5 +1,4 @@
 /** Errors of a WebAuthn sign-in. */
-import type { AuthConfig } from "@auth/core";
 import { AccessDenied, AdapterError, AuthError, InvalidCheck, WebAuthnVerificationError } from "@auth/core/errors";
 
 /** The message may contain what the browser sent, which may be as long as a body. */
@@ -38,20 +37,4 @@ export function refusalIn(error: Error, isOnlyProvider: boolean): PasskeyRefused
     cause instanceof Error ? cause.message : error.message.replace(/\.? ?Read more at \S*$/, ""),
     isUnknown.test(error.message) ? { code: "unknown_passkey" } : undefined,
   );
-}
-
-/** Makes the `signIn` callback refuse by returning a URL, which core ignores for WebAuthn alone. */
-export function redirectFromSignIn(callbacks: NonNullable<AuthConfig["callbacks"]>): typeof callbacks {
-  const { signIn } = callbacks;
-  if (!signIn) return callbacks;
-  return {
-    ...callbacks,
-    async signIn(params) {
-      const answer = await signIn(params);
-      // Core's types lack this one.
-      const type: string | undefined = params.account?.type;
-      if (typeof answer === "string" && answer && type === "webauthn") throw new SignInRedirect(answer);
-      return answer;
-    },
-  };
 }

@@ -595,6 +595,16 @@ Deno.test("a redirect callback that returns no address leads to the origin, and 
   none(lines, CALLBACK);
 });
 
+Deno.test("a signIn callback that returns a URL object leads there, and lets nobody in", async () => {
+  const { app, client, lines } = await logged({
+    callbacks: { signIn: () => new URL("http://localhost/banned") as never },
+  });
+  await using _app = app;
+  assertEquals((await client.signIn(ada)).headers.location, "http://localhost/banned");
+  assertEquals((await client.get("/me")).json(), { session: null });
+  none(lines, CALLBACK);
+});
+
 Deno.test("a session callback that leaves the user out is logged once", async () => {
   const { app, client, lines } = await logged({ callbacks: { session: () => ({ role: "admin" }) as never } });
   await using _app = app;

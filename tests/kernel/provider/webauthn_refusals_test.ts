@@ -346,6 +346,7 @@ Deno.test("passkeys: the signIn callback refuses a user, with a page of its own 
     [false, `${ORIGIN}/auth/error?error=AccessDenied`],
     ["/banned", `${ORIGIN}/banned`],
     [`${ORIGIN}/banned?why=1`, `${ORIGIN}/banned?why=1`],
+    [new URL("/banned", ORIGIN), `${ORIGIN}/banned`],
     ["https://evil.example/", ORIGIN],
   ];
   for (const [decision, location] of answers) {
