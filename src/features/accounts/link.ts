@@ -40,14 +40,14 @@ export async function finishLink(context: ProviderContext, linkTo: string, finis
 
 async function link(context: ProviderContext, linkTo: string, finish: FinishLink): Promise<Answer> {
   const signedIn = await readSignedIn(context);
-  const userId = signedIn?.sub;
-  if (userId === undefined || userId !== linkTo) {
+  // Some databases have numbers for ids, and a `jwt` callback may keep one.
+  if (signedIn === undefined || String(signedIn.sub) !== linkTo) {
     const error = new LinkSessionRequired(
       `No account of "${context.provider.id}" was linked: the user who started it is not signed in any more.`,
     );
     return errorAnswer(error, context);
   }
-  const wrapAdapter = (adapter: Adapter) => forLinking(adapter, userId, context);
+  const wrapAdapter = (adapter: Adapter) => forLinking(adapter, linkTo, context);
   const answer = await finish({ wrapAdapter, signedIn });
   const refusal = [...errorChain(answer.error)].find((error) =>
     error instanceof OAuthAccountNotLinked || error instanceof LinkSessionRequired

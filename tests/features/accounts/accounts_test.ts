@@ -4,7 +4,7 @@ import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import { DrizzleAdapter } from "@auth/drizzle-adapter";
 import { createClient } from "@libsql/client";
 import { drizzle } from "drizzle-orm/libsql";
-import { encode } from "@auth/core/jwt";
+import { encode, type JWT } from "@auth/core/jwt";
 import Fastify, { type FastifyInstance } from "fastify";
 import { type AuthObject, createAuth, type FastifyAuthConfig } from "fastify-authjs";
 import { type ListedAccount, withAccountList } from "fastify-authjs/adapters";
@@ -229,6 +229,22 @@ accountsTest("an account is linked, signs the user in, and is unlinked", async (
   assertEquals((await unlink(ada, "home", "h-1")).statusCode, 204);
   assertEquals(await accounts(ada), ["oidc work w-1"]);
   assertEquals(await userOf(scene, "home", "h-1"), null);
+});
+
+Deno.test("accounts: an account is linked if the `sub` of the session is a number", async () => {
+  await using memory = await DATABASES["in memory"]!();
+  const adapter: Adapter = {
+    ...memory.adapter,
+    createUser: (user) => memory.adapter.createUser!({ ...user, id: "7" }),
+    getUser: (id) => memory.adapter.getUser!(String(id)),
+  };
+  const jwt = ({ token, user }: { token: JWT; user?: { id?: string } }) =>
+    user ? { ...token, sub: Number(user.id) as unknown as string } : token;
+  await withScene({ ...memory, adapter }, { session: { strategy: "jwt" }, callbacks: { jwt } }, async (scene) => {
+    const ada = await scene.issuer.signIn(scene.app, { provider: "home", user: { ...ADA, sub: "h-1" } });
+    assertEquals(await link(scene, ada, AT_WORK), "/accounts?linked=1");
+    assertEquals(await accounts(ada), ["oidc home h-1", "oidc work w-1"]);
+  });
 });
 
 accountsTest("an account of another user is not linked", async (scene) => {
