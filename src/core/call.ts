@@ -11,6 +11,7 @@ import type { SetCookie } from "../http/set_cookie.ts";
 import { decode, seal } from "../jwt/jwe.ts";
 import { sharedStore } from "../session/ending.ts";
 import type { SignedIn } from "../session/open.ts";
+import { toError } from "../utils/error_chain.ts";
 import { type Answer, failedAnswer, jsonAnswer, redirectAnswer } from "./answer.ts";
 import { addressOf, type ProviderContext } from "./context.ts";
 import { signInOf } from "./sign_in.ts";
@@ -68,7 +69,7 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
     basePath: context.mountPath,
     trustHost: true,
     skipCSRFCheck,
-    logger: { ...logger, error: (error) => void errors.add(error) },
+    logger: { ...logger, error: (error) => void errors.add(toError(error)) },
     ...(core.redirectProxyUrl !== undefined && { redirectProxyUrl: core.redirectProxyUrl }),
     ...(core.theme !== undefined && { theme: core.theme }),
   };

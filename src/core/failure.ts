@@ -9,7 +9,7 @@ import {
 } from "@auth/core/errors";
 import { CallbackFailure } from "../session/read.ts";
 import { findUnavailable, unavailableProviderError } from "../provider/provider_error.ts";
-import { errorChain } from "../utils/error_chain.ts";
+import { errorChain, toError } from "../utils/error_chain.ts";
 import { type Answer, failedAnswer, jsonAnswer, redirectAnswer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
 
@@ -106,7 +106,8 @@ function failureByType(error: StatedError, own: StatedError | undefined): Failur
  * The answer for an error, by core's rules. Unlike in core, what can be put right at the sign-in page leads back to it,
  * and a provider that does not answer is a 503.
  */
-export function errorAnswer(error: Error, context: RequestContext): Answer {
+export function errorAnswer(thrown: unknown, context: RequestContext): Answer {
+  const error = toError(thrown);
   // For a script, so there is no page.
   if (context.action === "session" || context.action === "token") return { ...jsonAnswer(null, 400), error };
   const unavailable = findUnavailable(error);

@@ -3,7 +3,7 @@ import { JWTSessionError } from "@auth/core/errors";
 import type { LoggerInstance } from "@auth/core/types";
 import { redactUrl } from "../http/redact.ts";
 import type { AuthLogger } from "../session/read.ts";
-import { reasonIn } from "../utils/error_chain.ts";
+import { reasonIn, toError } from "../utils/error_chain.ts";
 import type { Log } from "../config/notices.ts";
 import { type ProviderError, providerErrorOf } from "../provider/provider_error.ts";
 import { KNOWN_ERRORS } from "./failure.ts";
@@ -40,7 +40,7 @@ export function toCoreLogger(
 }
 
 export function logError(log: Log, error: Error): void {
-  const errors = withCauses(error);
+  const errors = withCauses(toError(error));
   const answer = providerErrorOf(errors);
   const level = levelOf(errors, answer);
   // Not under `err`, whose serializer expects an Error. To format a stack costs more than to refuse a request.

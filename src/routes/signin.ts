@@ -26,7 +26,7 @@ async function leadToPage(context: RequestContext): Promise<Answer> {
     const { cookies } = await callbackUrlOf(context);
     return { ...redirectAnswer(`${context.origin.href}${context.mountPath}/signin`), cookies };
   } catch (error) {
-    return errorAnswer(error as Error, context);
+    return errorAnswer(error, context);
   }
 }
 

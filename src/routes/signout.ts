@@ -41,7 +41,7 @@ async function signOut(context: RequestContext): Promise<Answer> {
     const answer = { ...redirectAnswer(callbackUrl), cookies: [...kept, ...removals] };
     return token === "" ? answer : await endHeld(token, answer, context);
   } catch (error) {
-    return errorAnswer(error as Error, context);
+    return errorAnswer(error, context);
   }
 }
 

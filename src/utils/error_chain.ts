@@ -3,6 +3,14 @@
 /** `cause` by the standard, `err` in core's causes, the others in ORMs; `errors` of an `AggregateError`. */
 const CAUSES = ["cause", "err", "original", "parent", "driverError", "originalError", "errors"] as const;
 
+/** What was thrown, or an error of it: anything can be thrown. */
+export function toError(thrown: unknown): Error {
+  if (thrown instanceof Error) return thrown;
+  // An object may be a response, and have tokens.
+  const what = thrown === null ? "null" : typeof thrown === "object" ? "an object" : String(thrown);
+  return new Error(`What was thrown is no error: ${what}`, { cause: thrown });
+}
+
 /** Limits how many errors are read. */
 const MOST = 20;
 

@@ -88,7 +88,7 @@ async function answerCallback(received: ProviderContext, attempt: Attempt | unde
     if (mismatch !== undefined) throw refusal(mismatch, said);
     return answer;
   } catch (error) {
-    return errorAnswer(error as Error, received);
+    return errorAnswer(error, received);
   }
 }
 

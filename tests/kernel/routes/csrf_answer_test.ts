@@ -1,7 +1,7 @@
 import { Auth, skipCSRFCheck } from "@auth/core";
 import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
 import type { FastifyAuthConfig } from "fastify-authjs";
-import { testApp, testConfig } from "../../support/app.ts";
+import { captureLog, testApp, testConfig } from "../../support/app.ts";
 import { Client } from "../../support/client.ts";
 
 interface CsrfAnswer {
@@ -92,24 +92,39 @@ Deno.test("with skipCSRFCheck there is no token, and users sign in without one",
   assertMatch([signedIn.headers["set-cookie"]].flat().join(), /authjs\.session-token=/);
 });
 
-Deno.test("a redirect callback that throws is an error of the routes that ask it, and no crash", async () => {
-  let fails = false;
-  const redirect = ({ baseUrl }: { baseUrl: string }) => {
-    if (fails) throw new Error("boom");
-    return baseUrl;
-  };
-  await using app = await testApp(testConfig({ callbacks: { redirect } }));
-  const client = new Client(app);
-  const csrfToken = await client.csrfToken();
-  fails = true;
-  const callbackUrl = "http://localhost/other";
-  const asked = await client.get(`/auth/csrf?callbackUrl=${callbackUrl}`);
-  assertMatch(String(asked.headers.location), /error=Configuration/);
-  for (const url of ["/auth/signin", "/auth/signout"]) {
-    const answer = await client.post(url, { csrfToken, callbackUrl });
-    assertMatch(String(answer.headers.location), /error=Configuration/, url);
-  }
-});
+const THROWN: [what: unknown, told: string][] = [
+  [new Error("boom"), "boom"],
+  ["boom", "no error: boom"],
+  [undefined, "no error: undefined"],
+  [null, "no error: null"],
+  [{ code: "boom" }, "no error: an object"],
+];
+
+for (const [thrown, told] of THROWN) {
+  Deno.test(`a redirect callback that throws is an error of the routes that ask it, and no crash: ${told}`, async () => {
+    let fails = false;
+    const redirect = ({ baseUrl }: { baseUrl: string }) => {
+      if (fails) throw thrown;
+      return baseUrl;
+    };
+    const { logger, lines } = captureLog();
+    await using app = await testApp(testConfig({ callbacks: { redirect } }), { logger });
+    const client = new Client(app);
+    const csrfToken = await client.csrfToken();
+    fails = true;
+    const callbackUrl = "http://localhost/other";
+    const asked = await client.get(`/auth/csrf?callbackUrl=${callbackUrl}`);
+    assertMatch(String(asked.headers.location), /error=Configuration/);
+    assertEquals((await client.get("/auth/error")).statusCode, 200);
+    for (const url of ["/auth/signin", "/auth/signout", "/auth/callback/credentials"]) {
+      lines.length = 0;
+      const answer = await client.post(url, { csrfToken, callbackUrl, username: "ada", password: "open" });
+      assertMatch(String(answer.headers.location), /error=Configuration/, url);
+      const errors = lines.filter(({ level }) => level >= 50).map(({ msg }) => msg);
+      assertEquals(errors.map((each) => each.endsWith(told)), [true], `${url}: ${errors}`);
+    }
+  });
+}
 
 Deno.test("a refused password keeps no callback URL that the redirect callback throws for", async () => {
   const redirect = ({ url, baseUrl }: { url: string; baseUrl: string }) => {
