@@ -30,6 +30,7 @@ export async function endRemovedSession(answer: Answer, context: RequestContext)
 /** After a sign-in: ends the session that the browser had before, unless that goes on, and begins the new one. */
 export async function replaceSession(answer: Answer, context: RequestContext): Promise<void> {
   const { session: given, goesOn } = answer;
+  if (!given) await endRemovedSession(answer, context);
   if (!given || goesOn) return;
   const { settings, held: { token } } = context;
   if (token !== "" && token !== given) await endReplaced(token, context);

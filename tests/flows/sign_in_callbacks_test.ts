@@ -225,6 +225,18 @@ Deno.test("a signIn callback refuses a mailed link also with an error for accoun
   }
 });
 
+Deno.test("a sign-in whose jwt callback returns null ends the session that the browser had", async () => {
+  const jwt = ({ token, user }: { token: JWT; user?: { name?: string | null } }) => user?.name === "Bob" ? null : token;
+  await using parts = await toldApp({ callbacks: { jwt } });
+  const client = new Client(parts.app);
+  await signInAs(client, "one", ADA);
+  const copy = new Client(parts.app);
+  copy.cookies.set(COOKIE, client.cookies.get(COOKIE)!);
+  await signInAs(client, "one", { id: "2", name: "Bob" });
+  assert(!client.cookies.has(COOKIE));
+  assertEquals(await reader(copy), null);
+});
+
 Deno.test("a jwt callback that returns no token fails the sign-in: there is no session without a user", async () => {
   for (const returned of [undefined, "token"]) {
     for (const stepUp of [false, true]) {
