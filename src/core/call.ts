@@ -14,6 +14,7 @@ import type { SignedIn } from "../session/open.ts";
 import { toError } from "../utils/error_chain.ts";
 import { type Answer, failedAnswer, jsonAnswer, redirectAnswer } from "./answer.ts";
 import { addressOf, type ProviderContext } from "./context.ts";
+import { errorAnswer } from "./failure.ts";
 import { signInOf } from "./sign_in.ts";
 
 export interface CoreCall {
@@ -96,7 +97,7 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
       });
     } catch (error) {
       errors.delete(error as Error);
-      answer = signIn.fail(error as Error);
+      answer = errorAnswer(error, context);
     }
     for (const error of errors) logger.error(error);
     const failure = await watched?.finish(answer.error);

@@ -7,8 +7,10 @@ import {
   OAuthCallbackError,
   OAuthProfileParseError,
 } from "@auth/core/errors";
-import { CallbackFailure } from "../session/read.ts";
+import { unavailableError } from "../adapter/failure.ts";
 import { findUnavailable, unavailableProviderError } from "../provider/provider_error.ts";
+import { CallbackFailure } from "../session/read.ts";
+import { SessionStoreFailure } from "../store/shared_store.ts";
 import { errorChain, toError } from "../utils/error_chain.ts";
 import { type Answer, failedAnswer, jsonAnswer, redirectAnswer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
@@ -104,12 +106,17 @@ function failureByType(error: StatedError, own: StatedError | undefined): Failur
 
 /**
  * The answer for an error, by core's rules. Unlike in core, what can be put right at the sign-in page leads back to it,
- * and a provider that does not answer is a 503.
+ * and a store that fails or a provider that does not answer is a 503.
  */
 export function errorAnswer(thrown: unknown, context: RequestContext): Answer {
   const error = toError(thrown);
   // For a script, so there is no page.
   if (context.action === "session" || context.action === "token") return { ...jsonAnswer(null, 400), error };
+  const failure = [...errorChain(error)].find((each) => each instanceof SessionStoreFailure);
+  if (failure !== undefined) {
+    context.logger.error(failure);
+    return failedAnswer(unavailableError(failure));
+  }
   const unavailable = findUnavailable(error);
   if (unavailable !== undefined) {
     context.logger.error(error);

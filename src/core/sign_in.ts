@@ -4,23 +4,19 @@ import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import type { Account, User } from "@auth/core/types";
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
-import { unavailableError } from "../adapter/failure.ts";
 import { createSession, type NewSession } from "../session/create.ts";
 import { hasEnded } from "../session/ending.ts";
 import { sessionName, type SignedIn } from "../session/open.ts";
-import { SessionStoreFailure } from "../store/shared_store.ts";
 import type { EventDetails } from "../telemetry/events.ts";
-import { errorChain } from "../utils/error_chain.ts";
-import { type Answer, failedAnswer, TURNED_AWAY } from "./answer.ts";
+import { type Answer, TURNED_AWAY } from "./answer.ts";
 import { type ProviderContext, sessionParts, sessionRemovals } from "./context.ts";
-import { errorAnswer } from "./failure.ts";
 
 type Callbacks = Partial<NonNullable<AuthConfig["callbacks"]>>;
 type Events = NonNullable<AuthConfig["events"]>;
 
 /** Begins or ends a sign-in, in which core links the account to the `known` user, if the database has that one. */
 export function signInOf(context: ProviderContext, adapter: Adapter | undefined, known: SignedIn | undefined) {
-  const { config, provider, settings, logger } = context;
+  const { config, provider, settings } = context;
   const { callbacks: { signIn: ownSignIn, redirect } = {}, events: own = {}, pages } = config.core;
   // The user that the `signIn` callback saw, and whether that returned a page.
   let user: User | undefined;
@@ -95,12 +91,6 @@ export function signInOf(context: ProviderContext, adapter: Adapter | undefined,
         ...(session && { session: session.token, goesOn }),
         ...(newUser && { redirect: `${newUser}${newUser.includes("?") ? "&" : "?"}${query}` }),
       };
-    },
-    fail(error: Error): Answer {
-      const failure = [...errorChain(error)].find((each) => each instanceof SessionStoreFailure);
-      if (failure === undefined) return errorAnswer(error, context);
-      logger.error(failure);
-      return failedAnswer(unavailableError(failure));
     },
   };
 }
