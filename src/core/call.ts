@@ -115,8 +115,8 @@ type RawAnswer = Partial<Pick<Answer, "status" | "body" | "cookies" | "redirect"
 /** Headers about the connection, the length of the body that was received, and the form of our answer. */
 const LEFT_OUT = /^(?:connection|content-length|keep-alive|transfer-encoding|upgrade|x-auth-return-redirect)$/;
 
-/** RFC 9110 section 5. ":authority" and the like of HTTP/2 are none, and what only `app.inject()` accepts. */
-const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/, HEADER_VALUE = /^[\t -~\x80-\xff]*$/;
+/** RFC 9110 section 5. ":authority" and the like of HTTP/2 are none, and `app.inject()` accepts any characters. */
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/, NO_HEADER_VALUE = /[^\t -~\x80-\xff]+/g;
 
 /** The request for core. Its path is made from the parameters of the route, so that the two cannot differ. */
 function requestFor(context: ProviderContext, { signedIn, checks }: CoreCall): Request {
@@ -126,9 +126,8 @@ function requestFor(context: ProviderContext, { signedIn, checks }: CoreCall): R
   const headers: Record<string, string> = {};
   const type = body && { "content-type": "application/json" };
   for (const [name, value] of Object.entries({ ...context.headers, host, cookie, ...type })) {
-    const text = String(value);
-    const isHeader = HEADER_NAME.test(name) && HEADER_VALUE.test(text);
-    if (value !== undefined && isHeader && !LEFT_OUT.test(name)) headers[name] = text;
+    if (value === undefined || !HEADER_NAME.test(name) || LEFT_OUT.test(name)) continue;
+    headers[name] = String(value).toWellFormed().replace(NO_HEADER_VALUE, encodeURIComponent);
   }
   return new Request(addressOf(context), { method, headers, ...(body && { body: JSON.stringify(body) }) });
 }

@@ -5,7 +5,7 @@ import type { FastifyAuthConfig } from "fastify-authjs";
 import { captureLog, passwordProvider, testApp, testConfig } from "../support/app.ts";
 import { Client, setCookies } from "../support/client.ts";
 import { memoryAdapter } from "../support/memory_adapter.ts";
-import { locationOf, signedInName, startSignIn } from "../support/oauth_client.ts";
+import { locationOf, pathOf, signedInName, startSignIn } from "../support/oauth_client.ts";
 import { withProvider } from "../support/scripted_sign_in.ts";
 
 const NAME = "authjs.session-token";
@@ -115,6 +115,15 @@ async function signedInWith(
 }
 
 const partsOf = (client: Client) => [...client.cookies.keys()].filter((key) => key.startsWith(NAME)).sort();
+
+Deno.test("a sign-in with a provider ends beside a cookie that a header of a request to core cannot have", () =>
+  withProvider({}, async ({ client, provider }) => {
+    client.cookies.set("first", "\u007f");
+    const answer = await startSignIn(client);
+    client.cookies.set("other", "日本");
+    await client.get(pathOf(provider.authorize(locationOf(answer))));
+    assertEquals(await signedInName(client), "Ada");
+  }));
 
 Deno.test("a sign-in over a session of another size leaves no part of it", async () => {
   let size = 0;
