@@ -34,7 +34,11 @@ function encode(value: string): string | undefined {
 /** The address percent-encoded, as a Location header needs it. */
 export function toAsciiUrl(url: string): string {
   const base = "http://base.invalid";
-  if (!url.startsWith("/")) return URL.canParse(url) ? new URL(url).href : url;
+  if (!url.startsWith("/")) {
+    // A browser resolves what is no URL.
+    const escape = (part: string) => encodeURIComponent(part.toWellFormed());
+    return URL.canParse(url) ? new URL(url).href : url.replace(/[^ -~]+/g, escape);
+  }
   const absolute = `${base}${url}`;
   return URL.canParse(absolute) ? new URL(absolute).href.slice(base.length) : "/";
 }

@@ -51,6 +51,15 @@ Deno.test("a failed sign-in has the browser remember nothing that leads elsewher
   }
 });
 
+Deno.test("a redirect callback may return a relative address of any characters", async () => {
+  const addresses = { "日本": "%E6%97%A5%E6%9C%AC", "home?a=é b": "home?a=%C3%A9 b", "a\nb\ud800": "a%0Ab%EF%BF%BD" };
+  for (const [returned, location] of Object.entries(addresses)) {
+    await using app = await appWith(testConfig({ callbacks: { redirect: () => returned } }));
+    const answer = await new Client(app).signIn({ username: "ada", password: "open" });
+    assertEquals([answer.statusCode, answer.headers.location], [302, location]);
+  }
+});
+
 /** Where a sign-in that failed leads, and what the browser remembers. */
 async function failed(callbackUrl: string, config: FastifyAuthConfig) {
   await using app = await appWith(config);
