@@ -5,7 +5,6 @@
 import type { AuthConfig } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import { defaultProfile } from "../provider/settings.ts";
-import { SignInRedirect } from "../provider/webauthn/errors.ts";
 import type { Notices } from "./notices.ts";
 
 type Callbacks = NonNullable<AuthConfig["callbacks"]>;
@@ -82,26 +81,6 @@ const NO_USER =
 /** Whether a callback may return it as an address. */
 export function isAddress(value: unknown): value is string | URL {
   return value instanceof URL || (typeof value === "string" && value !== "");
-}
-
-/**
- * The `signIn` callback, whose result may be an address: core takes a URL object for `true`, and for WebAuthn a text,
- * too, so there the address is thrown.
- */
-export function redirectFromSignIn(callbacks: Callbacks): Callbacks {
-  const { signIn } = callbacks;
-  if (!signIn) return callbacks;
-  return {
-    ...callbacks,
-    async signIn(params) {
-      const answer: unknown = await signIn(params);
-      if (!isAddress(answer)) return answer as boolean;
-      // Core's types lack this one.
-      const type: string | undefined = params.account?.type;
-      if (type === "webauthn") throw new SignInRedirect(String(answer));
-      return String(answer);
-    },
-  };
 }
 
 /**

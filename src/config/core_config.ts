@@ -12,7 +12,7 @@ import { DEFAULT_PROVIDER_TIMEOUT, prepareProvider } from "../provider/prepare.t
 import { copyProvider, requireAuthorize, requireProvider, withDefaultProfile } from "../provider/settings.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import { requireAdapter, strategyOf } from "./adapter_problem.ts";
-import { hideColumns, isAddress, redirectFromSignIn, watchCallbacks, watchUsers } from "./callbacks.ts";
+import { hideColumns, isAddress, watchCallbacks, watchUsers } from "./callbacks.ts";
 import { requireCookies } from "./cookies.ts";
 import { lifetimesOf } from "./lifetime.ts";
 import type { Facts } from "./mistakes.ts";
@@ -71,8 +71,7 @@ export function coreConfig(config: FastifyAuthConfig, boot: Boot) {
   }
   if (callbacks) {
     const watched = watchCallbacks(callbacks, notices);
-    const shown = strategyOf(core) === "database" ? hideColumns(watched) : watched;
-    core.callbacks = redirectToAscii(redirectFromSignIn(shown));
+    core.callbacks = redirectToAscii(strategyOf(core) === "database" ? hideColumns(watched) : watched);
   }
   setEnvDefaults(env, core, true);
   core.providers.forEach(requireSettingTypes);

@@ -4,6 +4,7 @@ import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import type { Account, User } from "@auth/core/types";
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
+import { SignInRedirect } from "../provider/webauthn/errors.ts";
 import { createSession, type NewSession } from "../session/create.ts";
 import { hasEnded } from "../session/ending.ts";
 import { sessionName, type SignedIn } from "../session/open.ts";
@@ -30,11 +31,12 @@ export function signInOf(context: ProviderContext, adapter: Adapter | undefined,
     ...(redirect && { redirect }),
     async signIn(params) {
       user = params.user as User;
-      if (adapter === undefined && (provider.type === "oauth" || provider.type === "oidc")) {
-        user.id = userIdOf(params.account!, context);
-      }
-      const answer = ownSignIn === undefined ? true : await ownSignIn(params);
+      if (adapter === undefined && provider.isOAuth) user.id = userIdOf(params.account!, context);
+      const result: unknown = ownSignIn === undefined ? true : await ownSignIn(params);
+      // Core takes a URL object for `true`, and for WebAuthn a text, too.
+      const answer = result instanceof URL ? result.href : result as boolean | string;
       turnedAway = typeof answer === "string";
+      if (turnedAway && answer && provider.type === "webauthn") throw new SignInRedirect(answer as string);
       return answer;
     },
     async jwt(params) {

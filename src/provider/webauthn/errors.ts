@@ -14,7 +14,7 @@ export class PasskeyRefused extends WebAuthnVerificationError {
 /** The challenge of the ceremony is none of this browser, has ended or is used up. */
 export class PasskeyExpired extends PasskeyRefused {}
 
-/** The application's `signIn` callback returned a URL: the user is redirected and not signed in. */
+/** The `signIn` callback returned a URL, which core ignores for WebAuthn alone: the user is redirected there. */
 export class SignInRedirect extends AccessDenied {
   constructor(readonly url: string) {
     super("The signIn callback answered with a page.");
