@@ -12,6 +12,7 @@ import { Buffer } from "node:buffer";
 import type { CookieSettings } from "../config/cookies.ts";
 import type { FastifyAuthErrorCode } from "../errors.ts";
 import { removalOf, type SetCookie } from "../http/set_cookie.ts";
+import { tryCopy } from "../utils/plain_copy.ts";
 import { withoutName } from "./name.ts";
 
 export interface SessionCookie {
@@ -143,16 +144,10 @@ export async function encodeWithin(
 
 /** What takes the room, by names and sizes; values may be secret. */
 function adviceOn(claims: JWT = {}): string {
+  // The application's encoder may keep what JSON cannot.
+  const sizeOf = (value: unknown) => Buffer.byteLength(JSON.stringify(tryCopy(value)) ?? "");
   const sizes = Object.entries(withoutName(claims)).map(([name, value]) => [name, sizeOf(value)] as const);
   const largest = sizes.sort(([, a], [, b]) => b - a).slice(0, 3);
   const listed = largest.map(([name, size]) => `${name.slice(0, 40)} (${size} bytes)`).join(", ");
   return `The largest claims: ${listed}. Put less in the token in \`callbacks.jwt\`, or keep sessions in a database`;
-}
-
-function sizeOf(value: unknown): number {
-  try {
-    return Buffer.byteLength(JSON.stringify(value) ?? "");
-  } catch {
-    return 0; // The application's encoder may keep what JSON cannot.
-  }
 }
