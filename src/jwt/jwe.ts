@@ -172,15 +172,11 @@ export async function decode(params: JWTDecodeParams): Promise<JWT | null> {
   const { token, secret, salt } = params;
   if (!token) return null;
   const opened = open(token, [secret].flat(), salt);
-  const claims = opened === undefined || opened instanceof Refusal ? opened : parseClaims(opened.text);
+  if (opened instanceof Refusal) throw opened;
+  const parsed = opened && parseJsonObject(opened.text);
+  const claims = parsed && validClaims(parsed);
   if (claims instanceof Refusal) throw claims;
   return claims ?? await coreDecode(params);
-}
-
-/** The claims in a JSON text, if they are valid now; `undefined` if core has to say what is wrong. */
-export function parseClaims(text: string): JWT | Refusal | undefined {
-  const claims = parseJsonObject(text);
-  return claims && validClaims(claims);
 }
 
 /** The claims, if they are valid now; `undefined` if core has to say what is wrong. */
