@@ -4,7 +4,7 @@
  * database ends with a MAC instead. The names of cookies differ: users can be signed in at several tenants of a host.
  */
 import type { AuthConfig } from "@auth/core";
-import { decode as coreDecode, encode as coreEncode, type JWT } from "@auth/core/jwt";
+import type { JWT } from "@auth/core/jwt";
 import type { Adapter } from "@auth/core/adapters";
 import type { Provider } from "@auth/core/providers";
 import { Buffer } from "node:buffer";
@@ -59,8 +59,7 @@ const CLAIM = "fastify-authjs.tenant";
 /** The functions for tokens. One of the application's makes and reads them with the tenant in a claim. */
 function boundCodec(jwt: NonNullable<AuthConfig["jwt"]>, tenant: string): NonNullable<AuthConfig["jwt"]> {
   const { encode: seal = encode, decode: open = decode } = jwt;
-  const isOurs = (seal === encode || seal === coreEncode) && (open === decode || open === coreDecode);
-  if (isOurs) return jwt;
+  if (seal === encode && open === decode) return jwt;
   return {
     ...jwt,
     encode: (params) => seal({ ...params, token: { ...params.token, [CLAIM]: tenant } as JWT }),

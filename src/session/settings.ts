@@ -1,6 +1,6 @@
 /** What sessions need of a configuration, worked out once: core works it out for each request. */
 import type { AuthConfig } from "@auth/core";
-import { decode as coreDecode, encode as coreEncode, type JWT, type JWTOptions } from "@auth/core/jwt";
+import type { JWT, JWTOptions } from "@auth/core/jwt";
 import { LRUCache } from "lru-cache";
 import { strategyOf } from "../config/adapter_problem.ts";
 import { isAsync } from "../config/callbacks.ts";
@@ -52,12 +52,8 @@ export function sessionSettings(config: ResolvedConfig, live: LiveSessions, inUs
 }
 
 function codecOf(core: CoreConfig) {
-  // In core's order. `resolveConfig()` has set `encode` and `decode`.
-  const jwt = { secret: core.secret!, maxAge: lifetimesOf(core).tokenMaxAge, ...core.jwt } as JWTOptions & {
-    secret: string | string[];
-  };
-  if (jwt.encode === coreEncode) jwt.encode = encode;
-  if (jwt.decode === coreDecode) jwt.decode = decode;
+  // In core's order.
+  const jwt = { secret: core.secret!, ...core.jwt } as JWTOptions & { secret: string | string[] };
   return { jwt, ownTokens: jwt.encode === encode && jwt.decode === decode };
 }
 
