@@ -1,6 +1,6 @@
 /** How an application is set up: for the log at boot, and for the doctor. Nothing of it is secret. */
 import type { AuthInstance } from "./auth_instance.ts";
-import { cookieNames, cookieSettings, cookieWarnings } from "../config/cookies.ts";
+import { cookieNames, cookieWarnings } from "../config/cookies.ts";
 import { environment } from "../config/environment.ts";
 import type { Notice } from "../config/notices.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
@@ -29,11 +29,10 @@ export function reportOf(auth: AuthInstance | undefined, mount: string): Report 
   const { core, origin, originSource } = auth.config;
   const providers = [...auth.config.providers.values()];
   const secure = origin?.secure ?? false;
-  const { strategy, maxAge } = auth.settings(secure);
+  const { strategy, maxAge, ownCookie } = auth.settings(secure);
   const kept = strategy === "jwt" ? "in an encrypted cookie" : "in the database";
   const from = `${origin?.href ?? "that of each request"}, ${originSource.why}`;
-  const own = auth.hooks.flatMap(({ cookies = [] }) => cookies)
-    .map((cookie) => cookieSettings(cookie, core, secure).name);
+  const own = auth.hooks.flatMap(({ cookies = [] }) => cookies).map((cookie) => ownCookie(cookie).name);
   const base = `${origin?.href ?? "<origin>"}${mount}`;
   const ids = providers.map(({ id }) => id).join(", ") || "none";
   return {

@@ -4,7 +4,6 @@
  */
 import { Verification } from "@auth/core/errors";
 import { parseCookie } from "cookie";
-import { cookieSettings } from "../config/cookies.ts";
 import { type Answer, pageAnswer } from "../core/answer.ts";
 import type { ProviderContext, RequestContext } from "../core/context.ts";
 import { failureOf } from "../core/failure.ts";
@@ -29,6 +28,8 @@ interface FailedForm {
   readonly wait?: number | undefined;
 }
 
+const COOKIE = { name: "form" };
+
 /** Seconds: long enough for a redirect, or a page with an error in between. */
 const MAX_AGE = 300;
 
@@ -40,10 +41,11 @@ const LONGEST_IDENTIFIER = 320, LONGEST_STEP_UP = 1000;
 
 export function keepForm(answer: Answer, context: RequestContext): Answer {
   const { error, redirect, cookies } = answer;
-  const { config, method, fromApplication, headers } = context;
+  const { config, settings, method, fromApplication, headers } = context;
   if (error === undefined || redirect === undefined || method !== "POST" || fromApplication) return answer;
   if (config.core.pages?.signIn !== undefined || replyKind(headers) !== "redirect") return answer;
-  if (codeIn(context) !== undefined || cookies.some(({ name }) => name === cookieOf(context).name)) return answer;
+  const isKept = cookies.some(({ name }) => name === settings.ownCookie(COOKIE).name);
+  if (isKept || codeIn(context) !== undefined) return answer;
   const form = formOf(context);
   if (form.failed === undefined) return answer;
   const seconds = Number(failureOf(error).retryAfter);
@@ -51,14 +53,14 @@ export function keepForm(answer: Answer, context: RequestContext): Answer {
 }
 
 function keep(form: object, answer: Answer, context: RequestContext): Answer {
-  const { name, options } = cookieOf(context);
+  const { name, options } = context.settings.ownCookie(COOKIE);
   const cookie = { name, value: JSON.stringify(form), options: { ...options, maxAge: MAX_AGE } };
   return { ...answer, cookies: [...answer.cookies, cookie] };
 }
 
 /** The form to show, with `again` only that of a late callback, and the removal of its cookie. */
 export function keptForm(context: RequestContext, again = false): { form: FailedForm; cookies: readonly SetCookie[] } {
-  const { name, options } = cookieOf(context);
+  const { name, options } = context.settings.ownCookie(COOKIE);
   const held = parseJsonObject(parseCookie(context.cookies)[name] ?? "");
   if (held === undefined || (again && held.again !== true)) return { form: {}, cookies: [] };
   const { failed, identifier, rememberMe, asked, ends } = held;
@@ -143,8 +145,4 @@ export async function leadOn(answer: Answer, context: ProviderContext, address?:
  */
 function isRefusedCode(error: Error): boolean {
   return [...errorChain(error)].some((each) => (each as { error?: unknown }).error === "invalid_grant");
-}
-
-function cookieOf({ config, origin }: RequestContext) {
-  return cookieSettings({ name: "form" }, config.core, origin.secure);
 }

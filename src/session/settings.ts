@@ -87,7 +87,8 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
     stateCookie,
     /** How they are sealed, and opened: with the secrets by which core seals the `state`. */
     attempts: [jwt.secret].flat().map((secret) => placeOf(secret, `sign-in ${stateCookie.name}.`)),
-    /** A cookie that is sent wherever that of the session is. */
+    /** A cookie of our own, and one that is sent wherever that of the session is. */
+    ownCookie: (definition: CookieDefinition) => cookieSettings(definition, core, secure),
     besideCookie: (definition: CookieDefinition): CookieSettings => ({
       name: cookieSettings(definition, core, secure).name,
       options: beside,

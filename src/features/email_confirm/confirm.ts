@@ -6,7 +6,7 @@
  */
 import { parseCookie } from "cookie";
 import { createHmac } from "node:crypto";
-import { type CookieDefinition, cookieSettings } from "../../config/cookies.ts";
+import type { CookieDefinition } from "../../config/cookies.ts";
 import { type Answer, pageAnswer, redirectAnswer } from "../../core/answer.ts";
 import { addressOf, type ProviderContext } from "../../core/context.ts";
 import { errorAnswer } from "../../core/failure.ts";
@@ -17,8 +17,8 @@ import { linkOf } from "../../routes/callback/email.ts";
 
 /** Answers a GET of a link with the page, a POST only with the CSRF token of the page. */
 export async function confirmSignIn(context: ProviderContext, run: () => Promise<Answer>, cookie: CookieDefinition) {
-  const { action, method, config, origin } = context;
-  const { name, options } = cookieSettings(cookie, config.core, origin.secure);
+  const { action, method, config, settings } = context;
+  const { name, options } = settings.ownCookie(cookie);
   const held = parseCookie(context.cookies)[name];
   if (action === "callback" && method === "GET" && !isPrefetch(context.headers)) {
     const link = linkOf(context);

@@ -1,8 +1,6 @@
 /** Marks the sign-in method that a browser used last. */
 import { parseCookie } from "cookie";
-import { cookieSettings } from "../../config/cookies.ts";
 import { COOKIE_MAX_AGE } from "../../config/lifetime.ts";
-import type { RequestContext } from "../../core/context.ts";
 import type { Feature } from "../feature.ts";
 
 /** Its option. */
@@ -25,17 +23,13 @@ export const lastUsed: Feature = {
       const id = context.provider?.id;
       // An account that is linked signs nobody in.
       if (id === undefined || !given.session || given.goesOn) return given;
-      const { name, options } = cookieOf(context);
+      const { name, options } = context.settings.ownCookie(COOKIE);
       const cookie = { name, value: id, options: { ...options, maxAge: COOKIE_MAX_AGE } };
       return { ...given, cookies: [...given.cookies, cookie] };
     },
     onSignInPage(context) {
-      const id = parseCookie(context.cookies)[cookieOf(context).name];
+      const id = parseCookie(context.cookies)[context.settings.ownCookie(COOKIE).name];
       return context.config.providers.has(id ?? "") ? { lastUsed: id } : {};
     },
   }),
 };
-
-function cookieOf({ config, origin }: RequestContext) {
-  return cookieSettings(COOKIE, config.core, origin.secure);
-}

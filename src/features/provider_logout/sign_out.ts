@@ -2,7 +2,6 @@
 import { InvalidCheck } from "@auth/core/errors";
 import type { Provider } from "@auth/core/providers";
 import { parseCookie } from "cookie";
-import { cookieSettings } from "../../config/cookies.ts";
 import { isText } from "../../config/rules.ts";
 import type { AccountListAdapter } from "../../adapter/added_methods.ts";
 import { type Answer, redirectAnswer } from "../../core/answer.ts";
@@ -17,6 +16,8 @@ import { isOpenIdProvider } from "../../provider/summary.ts";
 
 /** How long the browser may stay at the provider, in seconds. */
 const MAX_AGE = 900;
+
+const COOKIE = { name: "signed-out" };
 
 /** What separates the key of the cookie from others. */
 const PURPOSE = "sign-out at a provider";
@@ -90,7 +91,7 @@ async function endAtProvider(
   url.searchParams.set("client_id", client.clientId);
   url.searchParams.set("post_logout_redirect_uri", `${origin.href}${mountPath}/signed-out`);
   url.searchParams.set("state", state);
-  const { name, options } = cookieOf(context);
+  const { name, options } = context.settings.ownCookie(COOKIE);
   const value = placeOf(config.hashSecrets.current, PURPOSE).seal(JSON.stringify({ state, redirect }));
   const cookie = { name, value, options: { ...options, maxAge: MAX_AGE } };
   return { ...answer, redirect: url.href, cookies: [...answer.cookies, cookie] };
@@ -99,7 +100,7 @@ async function endAtProvider(
 /** Answers the return from the provider: leads to where the sign-out was to lead. */
 export function handleSignedOut(context: RequestContext): Answer {
   const { query, origin, cookies, logger, config: { hashSecrets: { current, others } } } = context;
-  const { name, options } = cookieOf(context);
+  const { name, options } = context.settings.ownCookie(COOKIE);
   const held = parseCookie(cookies)[name];
   const state = new URLSearchParams(query).get("state");
   const opened = [current, ...others].map((secret) => placeOf(secret, PURPOSE).open(held)).find(isText);
@@ -111,8 +112,4 @@ export function handleSignedOut(context: RequestContext): Answer {
   }
   const answer = redirectAnswer(isReturn ? sent.redirect : origin.href);
   return held === undefined ? answer : { ...answer, cookies: [removalOf(name, options)] };
-}
-
-function cookieOf({ config, origin }: RequestContext) {
-  return cookieSettings({ name: "signed-out" }, config.core, origin.secure);
 }

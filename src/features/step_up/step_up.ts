@@ -6,12 +6,10 @@ import type { FastifyReply } from "fastify";
 import { parseCookie } from "cookie";
 import type { JWT } from "@auth/core/jwt";
 import { signIn } from "../../actions/actions.ts";
-import { cookieSettings } from "../../config/cookies.ts";
 import type { NoticeCode } from "../../config/notices.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { toList } from "../../guard/guard_options.ts";
 import { returnPath, signInAddress } from "../../guard/sign_in_redirect.ts";
-import { requireOrigin } from "../../http/origin.ts";
 import { removalOf, type SetCookie, toSetCookieLine } from "../../http/set_cookie.ts";
 import { authInstance } from "../../instance/auth_instance.ts";
 import { presentedToken, readClaims } from "../../instance/read_session.ts";
@@ -73,8 +71,8 @@ const ATTEMPT_SECONDS = 600;
  */
 async function startStepUp(stepUp: StepUp, claims: JWT, { request, config }: Guarded, reply: GuardedReply) {
   const instance = authInstance(config);
-  const { core, origin, providers } = instance.config;
-  const { name, options } = cookieSettings(ATTEMPT, core, requireOrigin(request, origin).secure);
+  const { core, providers } = instance.config;
+  const { name, options } = presentedToken(request, config)!.settings.ownCookie(ATTEMPT);
   const setCookie = (cookie: SetCookie) => reply.header("set-cookie", toSetCookieLine(cookie));
   const requirement = JSON.stringify([stepUp.maxAge, stepUp.acr, stepUp.amr]);
   const held = parseCookie(request.headers.cookie ?? "")[name] ?? "";

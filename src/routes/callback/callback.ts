@@ -1,7 +1,6 @@
 /** `<prefix>/callback/:provider`: ends a sign-in, by the type of the provider. */
 import { parseCookie } from "cookie";
 import { findPasskeys } from "../../adapter/added_methods.ts";
-import { cookieSettings } from "../../config/cookies.ts";
 import type { Answer } from "../../core/answer.ts";
 import { callCore } from "../../core/call.ts";
 import type { ProviderContext } from "../../core/context.ts";
@@ -32,10 +31,10 @@ const OFFER_MAX_AGE = 30 * 24 * 60 * 60;
 
 /** The answer to a sign-in on a page, which leads to the offer of a passkey if the user has none. */
 async function offerPasskey(answer: Answer, context: ProviderContext): Promise<Answer> {
-  const { config: { core }, origin, mountPath, headers, logger, fromApplication, cookies } = context;
+  const { config: { core }, settings, origin, mountPath, headers, logger, fromApplication, cookies } = context;
   const { session, goesOn, redirect, events, byScript } = answer;
   const { userId, isNewUser } = events?.["fastify-authjs:sign-in"] ?? {};
-  const { name, options } = cookieSettings({ name: "passkey-offer" }, core, origin.secure);
+  const { name, options } = settings.ownCookie({ name: "passkey-offer" });
   if (fromApplication || replyKind(headers) !== "redirect") return answer;
   if (byScript || !session || goesOn || redirect === undefined || userId === undefined) return answer;
   const isNewPage = isNewUser === true && core.pages?.newUser !== undefined;

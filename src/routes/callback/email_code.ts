@@ -6,7 +6,6 @@ import { SignInError } from "@auth/core/errors";
 import { parseCookie } from "cookie";
 import { Buffer } from "node:buffer";
 import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
-import { cookieSettings } from "../../config/cookies.ts";
 import { type Answer, redirectAnswer } from "../../core/answer.ts";
 import type { ProviderContext, RequestContext } from "../../core/context.ts";
 import { errorPage } from "../../core/failure.ts";
@@ -28,6 +27,8 @@ interface Mailed {
   readonly until: number;
 }
 
+const COOKIE = { name: "email-code" };
+
 /** The answer to a browser that asked for a mail with a code, which sets the cookie. */
 export function keepCode(
   answer: Answer,
@@ -47,14 +48,14 @@ export function keepCode(
     link.delete("callbackUrl");
     value = sealed();
   }
-  const { name, options } = cookieOf(context);
+  const { name, options } = context.settings.ownCookie(COOKIE);
   const cookie = { name, value, options: { ...options, expires: new Date(until) } };
   return { ...answer, cookies: [...answer.cookies, cookie] };
 }
 
 export function mailWithCode(context: RequestContext): Mailed | undefined {
   const { hashSecrets: { current, others }, providers } = context.config;
-  const sealed = parseCookie(context.cookies)[cookieOf(context).name];
+  const sealed = parseCookie(context.cookies)[context.settings.ownCookie(COOKIE).name];
   if (sealed === undefined) return undefined;
   const texts = [current, ...others].map((secret) => placeFor(secret).open(sealed));
   const mailed = JSON.parse(texts.find((text) => text !== undefined) ?? "null") as Mailed | null;
@@ -62,7 +63,7 @@ export function mailWithCode(context: RequestContext): Mailed | undefined {
 }
 
 export function forgetCode(answer: Answer, context: ProviderContext): Answer {
-  const { name, options } = cookieOf(context);
+  const { name, options } = context.settings.ownCookie(COOKIE);
   if (answer.error !== undefined || parseCookie(context.cookies)[name] === undefined) return answer;
   return { ...answer, cookies: [...answer.cookies, removalOf(name, options)] };
 }
@@ -150,8 +151,4 @@ async function countGuess(link: URLSearchParams, { auth, config: { hashSecrets }
 
 function placeFor(secret: string) {
   return placeOf(secret, "code of a mail");
-}
-
-function cookieOf({ config, origin }: RequestContext) {
-  return cookieSettings({ name: "email-code" }, config.core, origin.secure);
 }
