@@ -10,12 +10,8 @@ export function parseJson(text: string): unknown {
 }
 
 export function parseJsonObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return isJsonObject(value) ? value : undefined;
 }
 
 export function isJsonObject(value: unknown): value is Record<string, unknown> {
