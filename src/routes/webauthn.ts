@@ -56,7 +56,7 @@ export async function handleWebAuthnOptions(received: ProviderContext): Promise<
   return { ...kept, cookies: kept.cookies.filter((cookie) => !answer.cookies.includes(cookie)) };
 }
 
-export function passkeyProviders({ config }: ProviderContext): string[] {
+export function passkeyProviders({ config }: Pick<ProviderContext, "config">): string[] {
   return [...config.providers.values()].filter(({ type }) => type === "webauthn").map(({ id }) => id);
 }
 

@@ -12,6 +12,7 @@ import { assertObject, invalid } from "../../utils/arguments.ts";
 import { assertNoLink, assertOwnRequest } from "../../http/cross_site.ts";
 import { requireOrigin } from "../../http/origin.ts";
 import { beginSignIn } from "../../routes/signin.ts";
+import { passkeyProviders } from "../../routes/webauthn.ts";
 import { eventsOf } from "../../telemetry/events.ts";
 import type { LinkAccountOptions, LinkAccountResult, LinkedAccount, UnlinkAccountOptions } from "./types.ts";
 
@@ -164,11 +165,7 @@ export async function signedInUser(auth: ActionAuth, request: SessionRequest, ca
 }
 
 export async function passkeysOf({ id }: AdapterUser, adapter: Adapter, auth: ActionAuth, caller: string) {
-  const providers = passkeyProviders(auth);
+  const providers = passkeyProviders(auth.instance);
   if (providers.length === 0) throw invalid(caller, "there is no provider for passkeys.");
   return await fromAdapter(findPasskeys(adapter, id, providers));
-}
-
-export function passkeyProviders({ instance }: ActionAuth): string[] {
-  return [...instance.config.providers.values()].filter(({ type }) => type === "webauthn").map(({ id }) => id);
 }

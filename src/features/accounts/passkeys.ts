@@ -6,9 +6,10 @@ import type { PasskeyAdapter } from "../../adapter/added_methods.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { invalid } from "../../utils/arguments.ts";
 import { AAGUID } from "../../provider/webauthn/bridge.ts";
+import { passkeyProviders } from "../../routes/webauthn.ts";
 import type { SessionRequest } from "../../types.ts";
 import { unpack } from "../../utils/unpack.ts";
-import { assertOwn, passkeyProviders, passkeysOf, removeAccount, signedInUser } from "./actions.ts";
+import { assertOwn, passkeysOf, removeAccount, signedInUser } from "./actions.ts";
 import { AUTHENTICATOR_NAMES } from "./authenticator_names.ts";
 import type { ListedPasskey, UnlinkAccountOptions } from "./types.ts";
 
@@ -64,7 +65,7 @@ export async function removePasskey(
     caller: "removePasskey()",
     what: "passkey",
     isMeant: ({ provider, providerAccountId }) =>
-      providerAccountId === keyOf(id) && passkeyProviders(auth).includes(provider),
+      providerAccountId === keyOf(id) && passkeyProviders(auth.instance).includes(provider),
   });
 }
 
