@@ -181,10 +181,8 @@ export interface SessionUse {
 }
 
 export interface SessionHooks {
-  /** The session token in a header, which counts in place of the cookie; empty for what cannot be a token. */
+  /** The bearer token of a request, which counts in place of the cookie; empty for what cannot be a token. */
   findToken?(headers: IncomingHttpHeaders): string | undefined;
-  /** The authentication scheme of such tokens, for the challenge of a guard. */
-  readonly scheme?: string;
   /** Whether claims of sessions are refreshed. Reads and processes take turns then. */
   readonly refreshes?: boolean;
   /** Claims that stay on the server: a session never has them. */

@@ -205,7 +205,7 @@ async function sendToSignIn(visit: Visit, refusal: GuardRefusal | undefined, alt
     auth.once("no sign-in page", () => request.log.warn({ code: "FST_AUTHJS_WARN_SIGN_IN_PAGE" }, NO_PAGE));
   }
   // A 401 requires a challenge (RFC 9110 section 15.5.2). This one opens no password dialog in browsers.
-  const scheme = auth.hooks.find(({ scheme }) => scheme)?.scheme ?? "Cookie";
+  const scheme = auth.hooks.some(({ findToken }) => findToken) ? "Bearer" : "Cookie";
   const challenge = refusal?.challenge ?? (isBearer ? 'error="invalid_token"' : undefined);
   const own = challenge === undefined ? scheme : `${scheme} ${challenge}`;
   reply.header("www-authenticate", alternative === undefined ? own : `${own}, ${alternative}`);

@@ -33,7 +33,6 @@ export const bearer: Feature = {
     const lifetime = lifetimeOf(config.bearer, Math.min(maxAge, tokenMaxAge));
     return {
       findToken: ({ authorization }) => bearerToken(authorization),
-      scheme: "Bearer",
       handlers: { token: (context) => handleToken(context, lifetime) },
     };
   },

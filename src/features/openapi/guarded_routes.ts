@@ -115,7 +115,7 @@ function requirement(
   );
   // A request has one `Authorization` header, which is for one configuration.
   const { source, security: [way] } = guards[0]!, isOnly = guards.length === 1;
-  if (isOnly && typeof source !== "function" && authInstance(source).hooks.some(({ scheme }) => scheme === "Bearer")) {
+  if (isOnly && typeof source !== "function" && authInstance(source).hooks.some(({ findToken }) => findToken)) {
     const description = "A session token, which `POST token` of the auth routes issues.";
     required.push({ [add("authjs.bearer", { type: "http", scheme: "bearer", description })]: [] });
   }
