@@ -178,8 +178,6 @@ export class SignInWrites {
 
   async #removeUnfinished(user: AdapterUser): Promise<void> {
     if (await this.#canSignIn(user)) return await this.#finish(user);
-    // deno-coverage-ignore Nothing is written after the session
-    if (this.#sessionToken !== undefined) await this.#deleteSession(this.#sessionToken);
     if (this.#accountLinked) await this.#unlinkAccount();
     await this.#deleteUser(user);
   }
