@@ -1,6 +1,5 @@
 /** What is asked of a configured OpenID Provider besides what core asks: its metadata, and what signs its tokens. */
 import { customFetch } from "@auth/core";
-import type { Provider } from "@auth/core/providers";
 import * as oauth from "oauth4webapi";
 import { parseJsonObject } from "../utils/decode.ts";
 import type { Fetch } from "./fetch.ts";
@@ -17,10 +16,6 @@ export interface OpenIdClient {
   readonly jwks_endpoint?: unknown;
   /** Limited in time and size; it keeps discovery documents. */
   readonly fetch: Fetch;
-}
-
-export function openIdClient(providers: readonly Provider[], id: string): OpenIdClient {
-  return toOpenIdClient(providers.find((each) => (each as { id?: string }).id === id)!);
 }
 
 export function toOpenIdClient(provider: object): OpenIdClient {

@@ -9,13 +9,12 @@ import { errors, type JWTPayload, jwtVerify } from "jose";
 import { liveRows } from "../../adapter/added_methods.ts";
 import { jsonAnswer } from "../../core/answer.ts";
 import type { Handler, ProviderContext, RequestContext } from "../../core/context.ts";
-import { type OpenIdClient, openIdClient, publishedKeys, secretKey } from "../../provider/openid_client.ts";
+import { type OpenIdClient, publishedKeys, secretKey, toOpenIdClient } from "../../provider/openid_client.ts";
 import type { SigningKeys } from "../../provider/signing_keys.ts";
 import { endRows } from "../../session/ending.ts";
 import { digestName } from "../../session/name.ts";
 import type { SharedStore } from "../../store/shared_store.ts";
 import { isJsonObject } from "../../utils/decode.ts";
-import type { Setup } from "../feature.ts";
 import { type EndedAtProvider, hasKey, isFilled, keysToEnd, type ProviderIndex } from "./provider_session.ts";
 
 /** In seconds. */
@@ -42,7 +41,7 @@ function refused(reason: string): LogoutError {
 }
 
 /** @param index The sessions in a JWT; `undefined` if they are in a database. */
-export function backchannelLogout({ core }: Setup, keys: SigningKeys, index: ProviderIndex | undefined): Handler {
+export function backchannelLogout(keys: SigningKeys, index: ProviderIndex | undefined): Handler {
   const underWay = new Set<string>();
 
   /** Does the work of a token. One whose work fails may come again. */
@@ -63,9 +62,9 @@ export function backchannelLogout({ core }: Setup, keys: SigningKeys, index: Pro
 
   // As section 2.8 says: 200, or 400 with an error, also if the sessions could not be ended.
   return async (context) => {
-    const { provider, auth } = context as ProviderContext;
+    const { provider, auth, config } = context as ProviderContext;
     try {
-      const claims = await verify(tokenOf(context), openIdClient(core.providers, provider.id), keys);
+      const claims = await verify(tokenOf(context), toOpenIdClient(config.coreProviders.get(provider.id)!), keys);
       await useOnce(
         claims,
         auth.anyStore,

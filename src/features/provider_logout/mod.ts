@@ -91,7 +91,7 @@ export const providerLogout: Feature = {
         ...(signOut && { "signed-out": later(async () => (await import("./sign_out.ts")).handleSignedOut) }),
         ...(backchannel && {
           "backchannel-logout": later(async () =>
-            (await import("./backchannel.ts")).backchannelLogout(setup, await signingKeys(), index)
+            (await import("./backchannel.ts")).backchannelLogout(await signingKeys(), index)
           ),
         }),
       },

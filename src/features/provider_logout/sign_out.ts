@@ -1,13 +1,12 @@
 /** Sign-outs that also end the session at the OpenID Provider (OpenID Connect RP-Initiated Logout 1.0). */
 import { InvalidCheck } from "@auth/core/errors";
-import type { Provider } from "@auth/core/providers";
 import { parseCookie } from "cookie";
 import { isText } from "../../config/rules.ts";
 import type { AccountListAdapter } from "../../adapter/added_methods.ts";
 import { type Answer, redirectAnswer } from "../../core/answer.ts";
 import { removalOf } from "../../http/set_cookie.ts";
 import type { RequestContext } from "../../core/context.ts";
-import { openIdClient, openIdMetadata } from "../../provider/openid_client.ts";
+import { openIdMetadata, toOpenIdClient } from "../../provider/openid_client.ts";
 import { openToken } from "../../session/open.ts";
 import { isFilled, providerOfToken, type ProviderSession, providerSessionOf } from "./provider_session.ts";
 import { placeOf } from "../../store/sealed_value.ts";
@@ -61,7 +60,7 @@ async function endAtProvider(
   const { redirect } = answer;
   if (answer.error !== undefined || redirect === undefined) return answer;
   const needsTls = !config.allowsPlainHttp(provider);
-  const client = openIdClient(config.core.providers as Provider[], provider);
+  const client = toOpenIdClient(config.coreProviders.get(provider)!);
   const metadata = await openIdMetadata(client).catch((error) => void logger.error(error));
   if (metadata === undefined) return answer;
   const endpoint = String(metadata.end_session_endpoint);
