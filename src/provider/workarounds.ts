@@ -5,37 +5,19 @@
 import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import { FastifyAuthError } from "../errors.ts";
+import type { OIDCConfig, ProfileCallback, TokenEndpointHandler, UserinfoEndpointHandler } from "./types.ts";
 
 type Json = Record<string, unknown>;
 
-interface Endpoint {
-  url?: string;
-  params?: Json;
-  request?: (context: {
-    tokens: { access_token?: string };
-    provider: OAuthProvider & { userinfo?: { url: URL } };
-  }) => Promise<Json>;
-  conform?: (response: Response) => Promise<Response | undefined>;
-}
-
 // deno-lint-ignore no-explicit-any -- each provider has a profile of its own
-type ProfileMapping = (profile: any, tokens: unknown) => Json | Promise<Json>;
+type Profile = any;
 
-interface OAuthProvider {
-  id: string;
+/** Any of core's, with what single ones have besides. */
+interface OAuthProvider extends Omit<OIDCConfig<Profile>, "options" | "type"> {
   type: string;
-  clientId?: string;
   headers?: Record<string, string>;
   apiKey?: string;
-  client?: Json;
-  checks?: string[];
-  idToken?: boolean;
-  authorization?: string | Endpoint;
-  token?: string | Endpoint;
-  userinfo?: string | Endpoint;
-  profile?: ProfileMapping;
   options?: Partial<OAuthProvider>;
-  [customFetch]?: typeof fetch;
 }
 
 /** The settings that replace those of core, and what corrects the tokens before core checks them. */
@@ -105,7 +87,7 @@ const WORKAROUNDS: Readonly<Record<string, Workaround | ((shipped: OAuthProvider
   // The fragment is required. Only applications of an open-platform account get a `unionid`: without one,
   // core would create a user with each sign-in.
   wechat: ({ authorization, profile }) => ({
-    authorization: { ...authorization as Endpoint, url: `${(authorization as Endpoint).url}#wechat_redirect` },
+    authorization: { ...Object(authorization), url: `${Object(authorization).url}#wechat_redirect` },
     profile: async (user, tokens) => ({ ...await profile!(user, tokens), id: user.unionid ?? user.openid }),
   }),
 };
@@ -129,7 +111,7 @@ function withCommonFixes(provider: OAuthProvider): OAuthProvider {
       const endpoint = part[name];
       // Core takes null for unset.
       if (typeof endpoint === "object" && endpoint?.params) {
-        part[name] = { ...endpoint, params: withoutUnset(endpoint.params) };
+        part[name] = { ...endpoint, params: withoutUnset(endpoint.params) } as never;
       }
     }
     if (part.profile) part.profile = withStringId(part.profile);
@@ -142,14 +124,14 @@ function withoutUnset(members: Json): Json {
 }
 
 /** `providerAccountId` is a string: a database may not find a number in a text column. */
-function withStringId(profile: ProfileMapping): ProfileMapping {
+function withStringId(profile: ProfileCallback<Profile>): ProfileCallback<Profile> {
   return async function (this: unknown, ...args) {
     const user = await profile.apply(this, args);
     return typeof user?.id === "number" ? { ...user, id: String(user.id) } : user;
   };
 }
 
-function withTokenFix(token: string | Endpoint | undefined, correct: (tokens: Json) => Json): Endpoint {
+function withTokenFix(token: OAuthProvider["token"], correct: (tokens: Json) => Json): TokenEndpointHandler {
   const endpoint = typeof token === "string" ? { url: token } : token;
   return {
     ...endpoint,
@@ -184,12 +166,12 @@ type Added = { readonly headers?: Record<string, string>; readonly query?: Recor
 /** Requests the user's data with other headers or parameters than core's. */
 function userinfoFrom(
   address: OAuthProvider["userinfo"],
-  add: (accessToken: string | undefined, provider: OAuthProvider) => Added,
-): Endpoint {
+  add: (accessToken: string | undefined, provider: Pick<OAuthProvider, "apiKey" | "headers">) => Added,
+): UserinfoEndpointHandler {
   return {
     url: address as string,
     async request({ tokens, provider }) {
-      const { headers, query = {} } = add(tokens.access_token, provider);
+      const { headers, query = {} } = add(tokens.access_token, provider as object);
       const url = new URL(provider.userinfo!.url);
       for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
       const init = { headers: { accept: "application/json", ...headers }, redirect: "manual" } as const;
