@@ -41,7 +41,7 @@ export interface ActionAuth {
   readonly byGuard?: boolean;
 }
 
-interface Action extends Asked {
+interface Action {
   /** What it is, for the message of its error. */
   readonly what: string;
   readonly handle: Handler;
@@ -49,9 +49,6 @@ interface Action extends Asked {
   readonly isSent?: boolean;
   /** What a read of the session gives from now on, if the answer says that. */
   readonly read?: (answer: Answer, context: RequestContext) => SessionRead;
-}
-
-interface Asked {
   readonly action: string;
   readonly provider?: string | undefined;
   readonly query?: Readonly<Record<string, string>> | undefined;
@@ -97,7 +94,7 @@ export async function perform(
 async function contextOf(
   { config, instance, byGuard = false }: ActionAuth,
   request: ActionRequest,
-  { action, provider, query, fields, callbackUrl, notForLinks = false }: Asked,
+  { action, provider, query, fields, callbackUrl, notForLinks = false }: Omit<Action, "what" | "handle">,
 ): Promise<RequestContext> {
   const problem = await instance.problem();
   if (problem !== undefined) throw problem;

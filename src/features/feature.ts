@@ -3,7 +3,7 @@ import type { AuthConfig } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
 import type { FastifyInstance } from "fastify";
 import type { IncomingHttpHeaders } from "node:http";
-import type { CookieDefinition, CookieSettings } from "../config/cookies.ts";
+import type { CookieDefinition } from "../config/cookies.ts";
 import type { Facts, Mistake } from "../config/mistakes.ts";
 import type { NoticeCode } from "../config/notices.ts";
 import type { Rule } from "../config/rules.ts";
@@ -16,6 +16,7 @@ import type { AuthRoute } from "../routes/table.ts";
 import type { KnownSessions } from "./known_session.ts";
 import type { LiveSessions } from "../session/live_sessions.ts";
 import type { SignedIn } from "../session/open.ts";
+import type { SessionSettings } from "../session/settings.ts";
 import type { SharedStore } from "../store/shared_store.ts";
 import type { FastifyAuthConfig, GuardedReply, GuardedRequest, JWT } from "../types.ts";
 import type { FeatureGuardOptions, FeatureOptions, FeaturePages, FeatureSignOutOptions } from "./mod.ts";
@@ -169,10 +170,7 @@ export interface SignInWithRow extends SessionSignIn {
 }
 
 /** What the cookies beside that of the session are made with. */
-export interface RowSettings {
-  readonly jwt: { readonly secret: string | string[] };
-  besideCookie(definition: CookieDefinition): CookieSettings;
-}
+export type RowSettings = Pick<SessionSettings, "jwt" | "besideCookie">;
 
 export interface SessionUse {
   readonly userAgent: string | undefined;

@@ -1,4 +1,5 @@
 /** The mail with a sign-in link. */
+import type { Theme } from "@auth/core/types";
 import type { EmailMessage } from "../types.ts";
 import { BRAND, DARK, LIGHT, readableOn } from "./colour.ts";
 import type { Language } from "./language.ts";
@@ -17,12 +18,7 @@ export interface SignInMail {
   /** The browser and the system that asked, as far as they are known. */
   readonly device: readonly string[];
   /** That of core, in which what the application does not choose is empty. */
-  readonly theme: {
-    readonly brandColor?: string;
-    readonly buttonText?: string;
-    readonly logo?: string;
-    readonly colorScheme?: "auto" | "dark" | "light";
-  };
+  readonly theme: Theme;
 }
 
 const FONT = "font-family:system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";

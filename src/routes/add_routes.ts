@@ -1,5 +1,6 @@
 /** The routes of a scope: the auth routes, and what answers every other path below the mount path. */
-import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
+import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyServerOptions, RouteOptions } from "fastify";
 import type { AuthInUse } from "../core/context.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
@@ -78,11 +79,7 @@ export function longestParameter(scope: FastifyInstance): number {
   return Math.min(...routerOptions(scope).map(({ maxParamLength = 100 }) => maxParamLength));
 }
 
-interface RouterOptions {
-  caseSensitive?: boolean;
-  ignoreTrailingSlash?: boolean;
-  maxParamLength?: number;
-}
+type RouterOptions = Pick<FastifyServerOptions, "caseSensitive" | "ignoreTrailingSlash" | "maxParamLength">;
 
 /** Versions of Fastify keep them in one place or the other. */
 function routerOptions({ initialConfig }: FastifyInstance): RouterOptions[] {

@@ -11,6 +11,7 @@ import { callbackUrlOf, flowOf } from "../core/flow.ts";
 import { removalOf, type SetCookie } from "../http/set_cookie.ts";
 import { isIdentifier } from "../pages/labels.ts";
 import type { FailureCode } from "../pages/page_error.ts";
+import type { SignInPage } from "../pages/types.ts";
 import { PasskeyExpired } from "../provider/webauthn/errors.ts";
 import { parseJsonObject } from "../utils/decode.ts";
 import { errorChain } from "../utils/error_chain.ts";
@@ -18,15 +19,7 @@ import { codeIn } from "./callback/email_code.ts";
 import { replyKind } from "./reply.ts";
 import { readSignedIn } from "./session_change.ts";
 
-interface FailedForm {
-  readonly failed?: string | undefined;
-  readonly identifier?: string | undefined;
-  readonly rememberMe?: "false" | undefined;
-  /** What "Confirm it's you" was asked for with. */
-  readonly asked?: string | undefined;
-  /** In seconds. */
-  readonly wait?: number | undefined;
-}
+type FailedForm = Pick<SignInPage, "failed" | "identifier" | "rememberMe" | "asked" | "wait">;
 
 const COOKIE = { name: "form" };
 
