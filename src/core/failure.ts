@@ -15,14 +15,11 @@ import { errorChain, toError } from "../utils/error_chain.ts";
 import { type Answer, failedAnswer, jsonAnswer, redirectAnswer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
 
-interface KnownError {
-  /** The HTTP status of one whose type a client may know (`isClientError` of core 0.41.3, and ours). */
-  readonly status?: number;
-  /** "info" for everyday mistakes, "warn" if many of them may be an attack or a mistake in the configuration. */
-  readonly level?: "info" | "warn";
-}
-
-export const KNOWN_ERRORS: Readonly<Record<string, KnownError>> = {
+/**
+ * The HTTP status of those whose type a client may know (`isClientError` of core 0.41.3, and ours). The level is "info"
+ * for everyday mistakes, "warn" if many of them may be an attack or a mistake in the configuration.
+ */
+export const KNOWN_ERRORS: Readonly<Record<string, { readonly status?: number; readonly level?: "info" | "warn" }>> = {
   AccessDenied: { status: 403, level: "warn" },
   AccountNotLinked: { status: 403, level: "warn" },
   CredentialsSignin: { status: 401, level: "info" },
