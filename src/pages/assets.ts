@@ -6,13 +6,8 @@ import { STYLE } from "./style.css.ts";
 
 type AssetName = "style.css" | "logos.svg" | "page.js" | "passkey.js";
 
-export interface AssetAddresses {
-  /** A path with a content hash; `undefined` for what this configuration does not need. */
-  readonly address: (name: AssetName) => string | undefined;
-  readonly hasLogo: (brand: string) => boolean;
-}
-
 export type Assets = Awaited<ReturnType<typeof loadAssets>>;
+export type AssetAddresses = ReturnType<Assets["below"]>;
 
 export interface AssetOptions {
   /** CSS that comes after the stylesheet of the pages: the theme of the application. */
@@ -37,12 +32,13 @@ export async function loadAssets({ theme, logos, passkeys }: AssetOptions) {
   if (passkeys) add("passkey.js", "text/javascript", (await import("./passkey_script.ts")).PASSKEY_SCRIPT);
   return {
     /** The addresses below a mount path. */
-    below: (mountPath: string): AssetAddresses => ({
-      address(name) {
+    below: (mountPath: string) => ({
+      /** A path with a content hash; `undefined` for what this configuration does not need. */
+      address(name: AssetName) {
         const asset = assets.get(name);
         return asset && `${mountPath}/assets/${asset.file}`;
       },
-      hasLogo: (brand) => ids.has(brand),
+      hasLogo: (brand: string) => ids.has(brand),
     }),
     /** The asset of a file name; also under the name of an older content. */
     find: (file: string) => assets.get(file.replace(/-[0-9a-f]+(?=\.\w+$)/, "") as AssetName),
