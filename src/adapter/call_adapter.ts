@@ -13,7 +13,6 @@ export interface Callback {
   /** How long a call of the adapter may take, in milliseconds; 0 for no limit. */
   readonly timeout: number;
   readonly secret: string;
-  /** The type of the provider. */
   readonly type: string;
   readonly report: (error: Error) => void;
 }

@@ -24,7 +24,6 @@ const POLL_INTERVAL_MS = 40;
 
 type Lock = Pick<Store, "lock" | "unlock">;
 
-/** What sign-ins keep for others. */
 export type SignInMemory = Lock & Pick<Store, "get" | "set">;
 
 export class SignInTurns {

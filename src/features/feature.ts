@@ -61,7 +61,6 @@ export interface Setup extends Facts {
 export interface GuardSecurity {
   /** Whether a session does not count. */
   readonly isAlone: boolean;
-  /** The name of the scheme, and the scheme itself. */
   readonly name: string;
   readonly scheme: { readonly type: string; readonly scheme: string; readonly description: string };
 }

@@ -31,7 +31,6 @@ export class RouteGuards {
   readonly #unseen = new WeakMap<object, Declaration | false>();
   /** The routes that were seen, until the application is ready. */
   readonly #seen = new Map<RouteOptions, FastifyInstance>();
-  /** The instances with our `onRoute` hook. */
   readonly #watched = new WeakSet<object>();
 
   /** The guards of the application that an instance is part of. */
@@ -225,7 +224,6 @@ function pathsOf(registrations: readonly Mounted[], conjunction: string): string
   return registrations.map(({ mountPath }) => `"${mountPath}"`).join(conjunction);
 }
 
-/** Names a route in an error. */
 function nameOf({ method, url }: Pick<FastifyRequest["routeOptions"], "method" | "url">): string {
   return `\`config.auth\` of ${method ? `${[method].flat().join(", ")} ${url}` : "the not-found handler"}`;
 }

@@ -1,7 +1,6 @@
 /** The colours of the pages, as in `style.css.ts`, and the contrast of others. */
 export const BRAND = "#4338ca";
 
-/** Those of the light scheme. */
 export const LIGHT = {
   background: "#f6f5f3",
   card: "#ffffff",
@@ -10,7 +9,6 @@ export const LIGHT = {
   muted: "#625e68",
 } as const;
 
-/** Those of the dark scheme. */
 export const DARK = {
   background: "#121116",
   card: "#1c1a21",

@@ -1,4 +1,3 @@
-/** The errors that pages have a text for. */
 /** The errors that a query may name: those of core, of its documentation and of ours. */
 export const QUERY_ERRORS = [
   "AccessDenied",

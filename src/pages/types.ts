@@ -6,12 +6,10 @@ import type { PageLinks, PagePanel } from "../types.ts";
 import type { AssetAddresses } from "./assets.ts";
 import type { CodeError, PageError } from "./page_error.ts";
 
-/** A page, by its `kind`, with what is on it. */
 export type Page =
   & (
     | SignInPage
     | ErrorPage
-    /** Offers to add a passkey. */
     | { readonly kind: "addPasskey"; readonly provider: ProviderView } & Flow
     /** For a user who is signed in already. `returnUrl` is where a sign-out leads. */
     | { readonly kind: "signedIn"; readonly returnUrl: string; readonly name: string | undefined } & Flow
@@ -43,9 +41,7 @@ export interface SignInPage extends Wait, Flow {
   readonly kind: "signIn" | "signInAgain";
   readonly providers: readonly ProviderView[];
   readonly error?: PageError | undefined;
-  /** The name of the user who signs in again. */
   readonly name?: string | undefined;
-  /** The parameters of authorization requests. */
   readonly authorization?: string;
   /** What the page was asked for with, which its forms send: one that fails leads to the same page. */
   readonly asked?: string | undefined;
@@ -95,47 +91,36 @@ export interface FieldView {
   readonly attributes: Readonly<Record<string, string | true>>;
 }
 
-/** Says that a sign-in link was mailed. */
-interface VerifyRequestPage {
+interface VerifyRequestPage extends Partial<Flow> {
   readonly kind: "verifyRequest";
   /** Where the code of the mail is posted to, a path; `undefined` if this browser cannot use one. */
   readonly action?: string | undefined;
-  readonly csrfToken?: string | undefined;
-  /** Why a code did not sign in. */
   readonly error?: CodeError | undefined;
 }
 
 /** What a mailed sign-in link opens: only its form signs in. */
-interface ConfirmPage {
+interface ConfirmPage extends Partial<Flow> {
   readonly kind: "confirm";
-  /** Where the form is posted to, a path. */
+  /** A path. */
   readonly action: string;
   readonly fields: Readonly<Record<string, string>>;
-  /** The address that the link was mailed to. */
   readonly email?: string | undefined;
   /** Whether a script posts the form at once. */
   readonly automatic: boolean;
-  /** Where the browser goes after the sign-in. */
-  readonly callbackUrl?: string | undefined;
 }
 
-interface ErrorPage extends Wait {
+interface ErrorPage extends Wait, Partial<Flow> {
   readonly kind: "error";
   readonly error: PageError;
-  /** Where a link leads to go on. */
-  readonly callbackUrl?: string | undefined;
   /** Where a link leads to sign in again; without one to the built-in page. */
   readonly signInUrl?: string | undefined;
   /** The provider of a sign-in that came back too late: its form begins it again. */
   readonly again?: ProviderView | undefined;
   /** Its id. */
   readonly failed?: string | undefined;
-  readonly csrfToken?: string | undefined;
-  /** The e-mail address to begin with. */
   readonly email?: string | undefined;
 }
 
-/** What every page is rendered with. */
 export interface PageView {
   readonly language: Language;
   readonly languages?: readonly LanguageName[];
@@ -143,25 +128,21 @@ export interface PageView {
   readonly nonce: Readonly<Record<"script" | "style", string>>;
   /** The mount path, percent-encoded, without a trailing slash. */
   readonly mountPath: string;
-  /** The host that users see, with its port. */
   readonly site: string;
   readonly look: Look;
   readonly assets: AssetAddresses;
 }
 
 export interface Look {
-  /** The address of a logo. */
   readonly logo: string | undefined;
   readonly darkLogo?: string | undefined;
   readonly favicon?: string | undefined;
-  /** A colour, as in CSS. */
   readonly themeColor?: string | undefined;
   readonly panel?: PagePanel | undefined;
   readonly links?: PageLinks;
   /** The address of a stylesheet of the application. */
   readonly style: string | undefined;
   readonly colorScheme: "auto" | "dark" | "light";
-  /** Whether users choose to be remembered. */
   readonly rememberMe?: boolean;
 }
 
@@ -169,6 +150,5 @@ export interface Look {
 export interface PageContent {
   readonly title: string;
   readonly main: SafeHtml;
-  /** Elements for the head. */
   readonly head?: SafeHtml | undefined;
 }

@@ -98,7 +98,6 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
     ownTokens,
     secrets: jwt.decode === decode ? [jwt.secret].flat() : undefined,
     otherSalts: otherSalts(core),
-    /** By tokens. */
     cache: new LRUCache<string, OpenClaims & TokenLife>({
       maxSize: CACHE_SIZE,
       // The claims take about as much as the token.

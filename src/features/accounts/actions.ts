@@ -81,7 +81,6 @@ export async function unlinkAccount(
   });
 }
 
-/** Which account is removed, for whom. */
 type Removal = Readonly<{ caller: string; what: "account" | "passkey"; isMeant: (row: ListedAccount) => boolean }>;
 
 /** Deletes the account unless the user could not sign in any more, and with that of a passkey the passkey. */

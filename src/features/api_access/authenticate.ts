@@ -61,7 +61,6 @@ class Refused extends Error {}
 
 interface Server extends ApiIssuer, Pick<OpenIdClient, "id" | "fetch"> {}
 
-/** A request with a token. */
 interface Asked {
   readonly request: GuardedRequest;
   readonly url: string;
@@ -71,7 +70,6 @@ interface Asked {
   readonly audience: string | undefined;
 }
 
-/** The access tokens of one configuration. */
 export class AccessTokens {
   readonly #servers: ReadonlyMap<string, Server>;
   readonly #known = new LRUCache<string, AccessTokenClaims>({
