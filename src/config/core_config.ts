@@ -61,8 +61,8 @@ export function coreConfig(config: FastifyAuthConfig, boot: Boot) {
   };
   const { sessionToken } = cookies ?? {};
   if (sessionToken?.options) {
-    // Max-Age overrides Expires (RFC 6265 section 5.3). `session.maxAge` takes it into account already.
-    const { maxAge: _maxAge, ...options } = sessionToken.options;
+    // Each session says when its cookie ends. `session.maxAge` takes this `maxAge` into account already.
+    const { maxAge: _maxAge, expires: _expires, ...options } = sessionToken.options;
     core.cookies = { ...cookies, sessionToken: { ...sessionToken, options } };
   }
   if (adapter) {

@@ -93,9 +93,8 @@ export function sessionCookies(
   const chunks = chunksOf(token);
   values.set(name, chunks.length === 1 ? token : "");
   // Beside chunks a whole cookie would be read instead of them, and one after the last as a part of them.
-  if (chunks.length > 1) [...chunks, ""].forEach((chunk, i) => values.set(`${name}.${i}`, chunk));
-  const { expires: _expires, ...beside } = options;
-  const kept = expires === undefined ? beside : { ...beside, expires };
+  for (let i = 0; chunks.length > 1 && i <= chunks.length; i++) values.set(`${name}.${i}`, chunks[i] ?? "");
+  const kept = expires === undefined ? options : { ...options, expires };
   const cookies = [];
   for (const [name, value] of values) {
     cookies.push(value === "" ? removalOf(name, options) : { name, value, options: kept });

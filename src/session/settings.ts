@@ -71,7 +71,6 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
   const hiddenClaims = strategy === "jwt" ? hooks.flatMap(({ hiddenClaims = [] }) => hiddenClaims) : [];
   const cookie = cookieSettings("sessionToken", core, secure);
   const stateCookie = cookieSettings("state", core, secure);
-  const { expires: _expires, ...beside } = cookie.options;
   return {
     ...lifetimesOf(core),
     ephemeral: lifetimesOf(core, config.ephemeralMaxAge ?? EPHEMERAL_MAX_AGE),
@@ -91,7 +90,7 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
     ownCookie: (definition: CookieDefinition) => cookieSettings(definition, core, secure),
     besideCookie: (definition: CookieDefinition): CookieSettings => ({
       name: cookieSettings(definition, core, secure).name,
-      options: beside,
+      options: cookie.options,
     }),
     jwt,
     /** Whether tokens are sealed and opened as core does it: their times are as configured. */
