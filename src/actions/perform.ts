@@ -96,8 +96,7 @@ async function contextOf(
   request: ActionRequest,
   { action, provider, query, fields, callbackUrl, notForLinks = false }: Omit<Action, "what" | "handle">,
 ): Promise<RequestContext> {
-  const problem = await instance.problem();
-  if (problem !== undefined) throw problem;
+  await instance.requireReady();
   const { config: resolved } = instance;
   if (provider !== undefined && !resolved.providers.has(provider)) {
     throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such provider.");

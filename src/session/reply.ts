@@ -44,7 +44,7 @@ export function carryLate(reads: RequestReads): void {
   const { reply } = reads;
   if (reply === undefined) return;
   // The cookie of a session that has ended is removed with the next request.
-  if (reads.hasLeft) return reads.givesSession ? warnOnce(reply, LATE) : undefined;
+  if (reads.hasLeft) return reads.updates.at(-1)?.givesSession ? warnOnce(reply, LATE) : undefined;
   const { raw } = reply;
   onHeaders(raw, () => {
     if (reads.isSent) return;

@@ -127,10 +127,6 @@ export class RequestReads {
     return true;
   }
 
-  get givesSession(): boolean {
-    return this.updates.at(-1)?.givesSession === true;
-  }
-
   /** Whether the reply has left. One that opens a WebSocket carries nothing. */
   get hasLeft(): boolean {
     return this.isSent || this.reply?.raw.headersSent === true ||
