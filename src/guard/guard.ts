@@ -1,7 +1,7 @@
 /** The guard, which restricts routes to signed-in users: lets a request pass, or refuses it. */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
-import type { GuardRefusal, GuardSecurity } from "../features/feature.ts";
+import type { Guarded, GuardRefusal, GuardSecurity } from "../features/feature.ts";
 import { isUsed } from "../features/load.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { assertNotCrossSite } from "../http/cross_site.ts";
@@ -39,7 +39,7 @@ export interface Guarding {
 }
 
 export type MarkedGuard = SessionGuard & { [GUARD](config: unknown): Guarding | undefined };
-type Visit = Readonly<{ request: GuardedRequest; reply: GuardedReply; config: FastifyAuthConfig; auth: AuthInstance }>;
+type Visit = Guarded & Readonly<{ reply: GuardedReply; auth: AuthInstance }>;
 
 /**
  * Makes a hook that lets only signed-in users pass, by the configuration that a function chooses for each request. If
@@ -124,9 +124,9 @@ export function sessionGuard(
         throw error;
       }
     }
-    const visit: Visit = { request, reply, config, auth: authInstance(config) };
+    const visit: Visit = { request, reply, config, auth: authInstance(config), options };
     if (request.headers.upgrade !== undefined) assertOwnUpgrade(visit);
-    const access = features.length > 0 ? await accessOf(visit, options) : undefined;
+    const access = features.length > 0 ? await accessOf(visit) : undefined;
     if (access === true) {
       // A cookie beside the token may be of another user.
       RequestReads.of(request).change(config, "", SIGNED_OUT);
@@ -135,7 +135,7 @@ export function sessionGuard(
     const { session, failure } = await readSession(request, config);
     if ("session" in reply) reply.session = session;
     const allowed = session !== null && await isAllowed(session, request as FastifyRequest, visit.auth);
-    const refusal = allowed && features.length > 0 ? await refusalOf(visit, options) : undefined;
+    const refusal = allowed && features.length > 0 ? await refusalOf(visit) : undefined;
     if (allowed && refusal === undefined) return keepPrivate(reply as FastifyReply);
     if (isSignInPage(request, config)) return;
     keepUnstored(reply as FastifyReply);
@@ -156,13 +156,13 @@ export function sessionGuard(
 }
 
 /** Whether a request passes without a session, as a feature says; what it throws is published. */
-async function accessOf(visit: Visit, options: RequireSessionOptions): Promise<true | string | undefined> {
-  const { request, reply, config, auth } = visit;
+async function accessOf(visit: Visit): Promise<true | string | undefined> {
+  const { request, reply, auth } = visit;
   try {
     // Without the plugin the features are loaded by the first request. With a mistake there are none, and no session.
     await auth.problem();
     for (const { onAccess } of auth.hooks) {
-      const access = await onAccess?.({ request, config, auth, options }, reply);
+      const access = await onAccess?.(visit, reply);
       if (access !== undefined) return access;
     }
   } catch (error) {
@@ -174,9 +174,9 @@ async function accessOf(visit: Visit, options: RequireSessionOptions): Promise<t
 }
 
 /** Why a signed-in user has to sign in again, for the first feature that says so. */
-async function refusalOf({ request, config, auth }: Visit, options: RequireSessionOptions) {
-  for (const { onGuard } of auth.hooks) {
-    const refusal = await onGuard?.({ request, config, auth, options });
+async function refusalOf(visit: Visit) {
+  for (const { onGuard } of visit.auth.hooks) {
+    const refusal = await onGuard?.(visit);
     if (refusal !== undefined) return refusal;
   }
 }
