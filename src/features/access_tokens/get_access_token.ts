@@ -102,9 +102,8 @@ type Exchange = (refreshToken: string) => Promise<ProviderTokens>;
 
 /** What is under way in this process, also for the next configuration of a tenant. */
 function underWayIn({ instance: { memory } }: ActionAuth): Map<string, Promise<void>> {
-  const known = memory.get("access_tokens") as Map<string, Promise<void>> | undefined;
-  const own = known ?? new Map();
-  if (known === undefined) memory.set("access_tokens", own);
+  const own = memory.get("access_tokens") as Map<string, Promise<void>> | undefined ?? new Map();
+  memory.set("access_tokens", own);
   return own;
 }
 
