@@ -71,14 +71,12 @@ export class AuthInstance {
   }
 
   async #codecProblem(): Promise<FastifyAuthError | undefined> {
-    const settings = this.settings(true);
-    if (settings.strategy !== "jwt" || settings.ownTokens || await keepsName(settings)) return;
+    const { strategy, ownTokens, jwt, cookie, refresh } = this.settings(true);
+    if (strategy !== "jwt" || ownTokens || await keepsName(jwt, cookie.name)) return;
     const problem =
       "`jwt.encode` and `jwt.decode` lose the claim `session_name`, by which a session is known when it is " +
       "renewed and when it ends. Have them keep every claim of the token.";
-    if (settings.refresh.store !== undefined) {
-      return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", problem);
-    }
+    if (refresh.store !== undefined) return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", problem);
     this.config.notices.warn(problem, "FST_AUTHJS_WARN_CODEC");
   }
 

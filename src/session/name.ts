@@ -50,10 +50,8 @@ export function withoutName({ [CLAIM]: _name, ...claims }: JWT): JWT {
 }
 
 /** Whether a codec of the application keeps the name. One that fails may need what is not there yet. */
-export async function keepsName(
-  { jwt, cookie }: { jwt: JWTOptions & { secret: string | string[] }; cookie: { name: string } },
-): Promise<boolean> {
-  const params = { ...jwt, salt: cookie.name };
+export async function keepsName(jwt: JWTOptions & { secret: string | string[] }, salt: string): Promise<boolean> {
+  const params = { ...jwt, salt };
   const name = randomUUID();
   try {
     const token = await jwt.encode({ ...params, token: withName({ sub: "check at boot" }, name) });
