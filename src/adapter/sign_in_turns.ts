@@ -108,7 +108,7 @@ export class SignInTurns {
   }
 }
 
-/** The name of what is locked, from which neither an address nor a token can be told. */
+/** The name of what is locked or recorded, from which neither an address nor a token can be told. */
 function nameOf(...parts: (string | undefined)[]): string {
   return hash("sha256", JSON.stringify(parts), "base64url");
 }
@@ -146,21 +146,21 @@ export class UnfinishedUsers {
   ) {}
 
   async add(account: AccountId, userId: string): Promise<void> {
-    const key = keyOf("account", account.provider, account.providerAccountId);
+    const key = nameOf("created for", account.provider, account.providerAccountId);
     await this.#set(key, userId);
-    await this.#set(keyOf("user", userId), key);
+    await this.#set(nameOf("unfinished user", userId), key);
   }
 
   /** The id of the user that was created for an account, and has none yet as far as is recorded. */
   async find(account: AccountId): Promise<string | undefined> {
-    const key = keyOf("account", account.provider, account.providerAccountId);
+    const key = nameOf("created for", account.provider, account.providerAccountId);
     const userId = await this.#get(key);
-    return userId !== undefined && await this.#get(keyOf("user", userId)) === key ? userId : undefined;
+    return userId !== undefined && await this.#get(nameOf("unfinished user", userId)) === key ? userId : undefined;
   }
 
   /** The user is finished: an account was linked to it, or it was deleted. */
   async delete(userId: string): Promise<void> {
-    await this.#set(keyOf("user", userId), "", 1);
+    await this.#set(nameOf("unfinished user", userId), "", 1);
   }
 
   async #get(key: string): Promise<string | undefined> {
@@ -172,8 +172,4 @@ export class UnfinishedUsers {
     const { name, seal } = this.placeOf(key);
     await this.store.set(name, seal(text), milliseconds);
   }
-}
-
-function keyOf(...parts: string[]): string {
-  return JSON.stringify(parts);
 }
