@@ -86,6 +86,10 @@ export function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
+export function isFilled(value: unknown): value is string {
+  return isText(value) && value !== "";
+}
+
 export function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -10,7 +10,7 @@ import type { FastifyAuthConfig, FastifyAuthPages, Store } from "../types.ts";
 import { editDistance } from "../utils/text.ts";
 import type { Rule } from "./rules.ts";
 import { ADDRESS, ANY, BOOLEAN, COLOUR, FILLED, FUNCTION, LINK, OBJECT, TEXT, TEXTS, TIMEOUT } from "./rules.ts";
-import { each, isNumber, isObject, isText, numberOf, oneOf, required, written } from "./rules.ts";
+import { each, isFilled, isNumber, isObject, isText, numberOf, oneOf, required, written } from "./rules.ts";
 
 /** {@linkcode ANY} is checked by core, or with what else it depends on. */
 type Shape = { readonly [name: string]: Rule | Shape };
@@ -88,7 +88,7 @@ const CONFIG = {
   tenant: required(
     // More would not fit in the names of cookies.
     'a name of 1 to 200 characters that stays the same, such as "acme"',
-    (value) => isText(value) && value !== "" && value.length <= 200,
+    (value) => isFilled(value) && value.length <= 200,
   ),
   theme: { ...each(COLOUR, "brandColor", "buttonText"), colorScheme: oneOf("auto", "dark", "light"), logo: TEXT },
   // Each feature checks its own.

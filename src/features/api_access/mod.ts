@@ -1,6 +1,6 @@
 /** Access tokens on guarded routes (RFC 6750, RFC 9068, RFC 7662, RFC 9449), and tokens for other services. */
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { isObject, isText } from "../../config/rules.ts";
+import { isFilled, isObject, isText } from "../../config/rules.ts";
 import type { AuthInUse } from "../../core/context.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { AUTH_ROUTE } from "../../http/auth_route.ts";
@@ -71,10 +71,6 @@ function problemOfIssuer(given: ApiIssuer): string | undefined {
   for (const [name, [isValid, wanted]] of Object.entries(ISSUER)) {
     if (!isValid(given[name as keyof ApiIssuer])) return `.${name} must ${wanted}`;
   }
-}
-
-function isFilled(value: unknown): boolean {
-  return isText(value) && value !== "";
 }
 
 function isUrl(value: unknown): boolean {

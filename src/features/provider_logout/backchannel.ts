@@ -7,6 +7,7 @@ import { SignOutError } from "@auth/core/errors";
 import type { FastifyReply } from "fastify";
 import { errors, type JWTPayload, jwtVerify } from "jose";
 import { liveRows } from "../../adapter/added_methods.ts";
+import { isFilled } from "../../config/rules.ts";
 import { jsonAnswer } from "../../core/answer.ts";
 import type { Handler, ProviderContext, RequestContext } from "../../core/context.ts";
 import { type OpenIdClient, publishedKeys, secretKey, toOpenIdClient } from "../../provider/openid_client.ts";
@@ -15,7 +16,7 @@ import { endRows } from "../../session/ending.ts";
 import { digestName } from "../../session/name.ts";
 import type { SharedStore } from "../../store/shared_store.ts";
 import { isJsonObject } from "../../utils/decode.ts";
-import { type EndedAtProvider, hasKey, isFilled, keysToEnd, type ProviderIndex } from "./provider_session.ts";
+import { type EndedAtProvider, hasKey, keysToEnd, type ProviderIndex } from "./provider_session.ts";
 
 /** In seconds. */
 const LOGOUT_TOKEN_AGE = 600, CLOCK_TOLERANCE = 30;

@@ -4,7 +4,7 @@
  */
 import { AccessDenied } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
-import { isText } from "../../config/rules.ts";
+import { isFilled } from "../../config/rules.ts";
 import { namedBy, sessionIdOf, type SessionKey } from "../known_session.ts";
 import { digestName } from "../../session/name.ts";
 import type { SharedStore } from "../../store/shared_store.ts";
@@ -45,11 +45,6 @@ function signedInAt({ params: { account } }: SessionSignIn): ProviderSession | u
   // Core has validated the others.
   const { iss, sub, sid, iat } = (jwtPayload(idToken) ?? {}) as Partial<ProviderSession>;
   return { provider, iss, sub, sid: isFilled(sid) ? sid : undefined, iat, idToken };
-}
-
-/** Whether a claim, which may be anything, is a text that names something. */
-export function isFilled(claim: unknown): claim is string {
-  return isText(claim) && claim !== "";
 }
 
 /** The claims of a sign-in with what is kept of the session at its provider. One that goes on keeps its own. */

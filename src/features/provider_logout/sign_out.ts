@@ -1,14 +1,14 @@
 /** Sign-outs that also end the session at the OpenID Provider (OpenID Connect RP-Initiated Logout 1.0). */
 import { InvalidCheck } from "@auth/core/errors";
 import { parseCookie } from "cookie";
-import { isText } from "../../config/rules.ts";
+import { isFilled, isText } from "../../config/rules.ts";
 import type { AccountListAdapter } from "../../adapter/added_methods.ts";
 import { type Answer, redirectAnswer } from "../../core/answer.ts";
 import { removalOf } from "../../http/set_cookie.ts";
 import type { RequestContext } from "../../core/context.ts";
 import { openIdMetadata, toOpenIdClient } from "../../provider/openid_client.ts";
 import { openToken } from "../../session/open.ts";
-import { isFilled, providerOfToken, type ProviderSession, providerSessionOf } from "./provider_session.ts";
+import { providerOfToken, type ProviderSession, providerSessionOf } from "./provider_session.ts";
 import { placeOf } from "../../store/sealed_value.ts";
 import { parseJsonObject } from "../../utils/decode.ts";
 import { isOpenIdProvider } from "../../provider/summary.ts";

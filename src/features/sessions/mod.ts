@@ -4,7 +4,7 @@
  */
 import { strategyOf } from "../../config/adapter_problem.ts";
 import { EPHEMERAL_MAX_AGE, lifetimesOf } from "../../config/lifetime.ts";
-import { BOOLEAN } from "../../config/rules.ts";
+import { BOOLEAN, isFilled } from "../../config/rules.ts";
 import type { KnownSession, SessionKey } from "../known_session.ts";
 import { areFor, isEphemeral } from "../../session/name.ts";
 import { longestUse } from "../../session/settings.ts";
@@ -212,6 +212,6 @@ function ownClaim(claims: JWT): RecordClaim | undefined {
 /** The claim, or what stands in for it in a token from before `revocable` was set. */
 export function claimOf({ claims, name }: NamedSession): RecordClaim | undefined {
   const { sub, iat } = claims;
-  const isNamed = typeof sub === "string" && sub !== "" && typeof iat === "number";
+  const isNamed = isFilled(sub) && typeof iat === "number";
   return ownClaim(claims) ?? (isNamed ? { id: name, user: sub, createdAt: iat * 1000 } : undefined);
 }
