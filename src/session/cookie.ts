@@ -71,17 +71,6 @@ export function possibleParts(name: string, longest: number = LONGEST_BY_DEFAULT
   return [name, ...Array.from({ length: Math.ceil(longest / CHUNK_SIZE) }, (_, i) => `${name}.${i}`)];
 }
 
-/** The parts of a token for a cookie each, which is written with escapes. */
-function chunksOf(token: string): string[] {
-  const chunks = [];
-  for (let rest = token; rest !== ""; rest = rest.slice(chunks.at(-1)!.length)) {
-    let chunk = rest.slice(0, CHUNK_SIZE);
-    while (encodeURIComponent(chunk).length > CHUNK_SIZE) chunk = chunk.slice(0, -128);
-    chunks.push(chunk);
-  }
-  return chunks;
-}
-
 /** What a browser has to be told to hold a token, and no other cookies of the session that it may hold. */
 export function sessionCookies(
   token: string,
@@ -90,7 +79,13 @@ export function sessionCookies(
   expires: Date | undefined,
 ): SetCookie[] {
   const values = new Map(held.map((part) => [part, ""]));
-  const chunks = chunksOf(token);
+  const chunks: string[] = [];
+  for (let rest = token; rest !== ""; rest = rest.slice(chunks.at(-1)!.length)) {
+    let chunk = rest.slice(0, CHUNK_SIZE);
+    // Cookies hold some characters as escapes.
+    while (encodeURIComponent(chunk).length > CHUNK_SIZE) chunk = chunk.slice(0, -128);
+    chunks.push(chunk);
+  }
   values.set(name, chunks.length === 1 ? token : "");
   // Beside chunks a whole cookie would be read instead of them, and one after the last as a part of them.
   for (let i = 0; chunks.length > 1 && i <= chunks.length; i++) values.set(`${name}.${i}`, chunks[i] ?? "");

@@ -90,8 +90,8 @@ async function handleToken(context: RequestContext, maxAge: number): Promise<Ans
 function requireSendable(token: string, maker: string): void {
   if (bearerToken(`Bearer ${token}`) === token) return;
   throw invalidConfig(
-    `\`${maker}\` made a token that an Authorization header cannot have (RFC 6750 section 2.1). Use letters, digits and ` +
-      '"-._~+/" alone, with "=" only at the end.',
+    `\`${maker}\` made a token that an Authorization header cannot have (RFC 6750 section 2.1). Use letters, digits ` +
+      'and "-._~+/" alone, with "=" only at the end.',
   );
 }
 
