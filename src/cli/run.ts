@@ -88,7 +88,9 @@ async function init(args: string[]): Promise<Outcome> {
   const { stdin, stderr } = process;
   // Questions are no output of the command
   const terminal = !values.yes && stdin.isTTY && stderr.isTTY ? { input: stdin, output: stderr } : undefined;
-  const options = { ...values, providers: values.providers?.join(), directory: positionals[0] };
+  // A variable of a shell that is not set is no directory
+  const directory = positionals[0] || undefined;
+  const options = { ...values, providers: values.providers?.join(), directory };
   return done(await init(options, terminal));
 }
 

@@ -104,7 +104,7 @@ async function writeFiles(directory: string, files: ReadonlyMap<string, string>)
     await writeFile(file, text, { flag, ...path === SECRETS && { mode: 0o600 } });
   }
   return [
-    `${written.length} files were written to ${directory}.`,
+    `${written.length} files were written to ${JSON.stringify(directory)}.`,
     ...written.filter(([path]) => before.get(path) !== undefined)
       .map(([path]) => `Replaced, since they were there before: ${path}`),
     ...changed.filter(([path]) => isKept(path))

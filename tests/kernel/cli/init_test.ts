@@ -217,6 +217,22 @@ Deno.test("init leaves a directory with files alone; with --force it says what i
   assert(!(await init(path, "--force")).includes("Replaced"));
 });
 
+Deno.test("init takes an empty name for this directory, which it leaves alone if it has files", async () => {
+  await using directory = await temporary();
+  const { path } = directory;
+  const before = process.cwd();
+  process.chdir(path);
+  try {
+    assertMatch(await init(""), /^\d+ files were written to "\."\./);
+    await writeFile("README.md", "mine");
+    const { code, complaint } = await run(["init", "", "--yes"]);
+    assertEquals([code, await readFile("README.md", "utf8")], [2, "mine"]);
+    assertStringIncludes(complaint, "is not empty");
+  } finally {
+    process.chdir(before);
+  }
+});
+
 Deno.test("init names the project as npm takes it, and takes a provider that is said twice once", async () => {
   await using directory = await temporary();
   const path = join(directory.path, "_My Shop!");
