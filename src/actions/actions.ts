@@ -75,6 +75,10 @@ export interface SignInActionResult {
   readonly signedIn: boolean;
 }
 
+const SIGN_IN = ["fields", "callbackUrl", "redirect", "rememberMe", "authorizationParams"];
+const OF_FEATURES = FEATURES.flatMap(({ lacking, options = [] }) => lacking ? options : []);
+const SIGN_OUT = ["callbackUrl", "redirect", "allowGet", ...OF_FEATURES];
+
 /** Begins a sign-in, or signs in with credentials. */
 export async function signIn(
   auth: ActionAuth,
@@ -83,7 +87,7 @@ export async function signIn(
   provider: string | undefined,
   options: SignInActionOptions = {},
 ): Promise<SignInActionResult | void> {
-  assertObject(options, "options of signIn()");
+  assertObject(options, "options of signIn()", SIGN_IN);
   const { authorizationParams, callbackUrl, rememberMe } = options;
   if (authorizationParams !== undefined) assertObject(authorizationParams, "`authorizationParams` of signIn()");
   const { type, isOAuth = true } = auth.instance.config.providers.get(provider ?? "") ?? {};
@@ -114,7 +118,7 @@ export async function signOut(
   reply: GuardedReply,
   options: SignOutActionOptions = {},
 ): Promise<SignOutActionResult | void> {
-  assertObject(options, "options of signOut()");
+  assertObject(options, "options of signOut()", SIGN_OUT);
   const { callbackUrl, redirect, allowGet = false } = options;
   const lacking = lackingFeature(FEATURES, options, auth.instance.config.facts);
   if (lacking !== undefined) throw invalid("signOut()", lacking);
@@ -138,7 +142,7 @@ export async function updateSession(
   data: unknown,
   options: AllowGetOptions = {},
 ): Promise<Session> {
-  assertObject(options, "options of updateSession()");
+  assertObject(options, "options of updateSession()", ["allowGet"]);
   const outcome = await perform(auth, request, reply, {
     what: "Updating the session",
     action: "session",

@@ -183,6 +183,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
   // deno-coverage-ignore-stop
 
   async function signIn(provider: string, options: SignInOptions = {}): Promise<AuthResult> {
+    assertOptions(options);
     const found = await findProviders();
     if (!found.ok) return found;
     const type = (found.body as Record<string, AuthProvider>)[provider]?.type;
@@ -195,6 +196,8 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
   }
 
   async function signOut(options: SignOutOptions = {}): Promise<AuthResult> {
+    // As the listener of a click it is given the event.
+    if ("redirectTo" in options) assertOptions(options);
     const sent = await post("/signout", callbackOf(options));
     // The browser has no session any more, also if the server could not end it.
     if (!sent.ok && sent.status === 503) tell();
@@ -222,6 +225,15 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
       return () => void listeners.delete(listener);
     },
   };
+}
+
+const OPTIONS = ["callbackUrl", "fields", "mediation", "parameters", "redirect", "rememberMe", "signal"];
+
+/** What the user typed must not be left out in silence. */
+function assertOptions(options: object): void {
+  const wrong = Object.keys(options).find((name) => !OPTIONS.includes(name));
+  if (!wrong) return;
+  throw new TypeError(`No option "${wrong}": what the user typed goes under "fields", where to go is "callbackUrl"`);
 }
 
 const loadPasskeys = () => import("./passkeys.ts");

@@ -22,10 +22,21 @@ export function assertSessionArguments(request: unknown, config: unknown): void 
   );
 }
 
-/** Refuses what is no object, with a 400: `what`, such as "`fields` of signIn()", may come from a body. */
-export function assertObject(value: unknown, what: string): asserts value is object {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return;
-  throw new FastifyAuthError("FST_AUTHJS_BODY_INVALID", `The ${what} must be an object.`);
+/**
+ * Refuses what is no object, or has a member that is not among the `names`: what the user has entered must not be left
+ * out in silence. A 400: `what`, such as "`fields` of signIn()", may come from a body.
+ */
+export function assertObject(value: unknown, what: string, names?: readonly string[]): asserts value is object {
+  let problem = "must be an object";
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    let unknown: string | undefined;
+    for (const name of names ? Object.keys(value) : []) if (!names!.includes(name)) unknown ??= name;
+    if (unknown === undefined) return;
+    const fields = names!.includes("fields") ? "; what the user has entered goes under `fields`" : "";
+    const advice = unknown === "redirectTo" ? "write `callbackUrl`" : `there are ${names!.join(", ")}${fields}`;
+    problem = `have no \`${unknown}\`: ${advice}`;
+  }
+  throw new FastifyAuthError("FST_AUTHJS_BODY_INVALID", `The ${what} ${problem}.`);
 }
 
 /** An error of arguments, with a status if they may come from a request. */

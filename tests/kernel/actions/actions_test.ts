@@ -128,6 +128,34 @@ Deno.test("signIn() refuses parameters that protect the flow, and unknown provid
   assertEquals(errors, ["FST_AUTHJS_CONFIG_INVALID", "FST_AUTHJS_CONFIG_INVALID", "FST_AUTHJS_NOT_FOUND"]);
 });
 
+const ODD_OPTIONS: Record<string, [Handler, string]> = {
+  "what the user has entered, beside the options": [
+    (auth, request, reply) => auth.signIn(request, reply, "credentials", MINE as object),
+    "The options of signIn() have no `username`: there are fields, callbackUrl, redirect, rememberMe, " +
+    "authorizationParams; what the user has entered goes under `fields`.",
+  ],
+  "the redirectTo of Auth.js 5": [
+    (auth, request, reply) => auth.signIn(request, reply, "credentials", { fields: MINE, redirectTo: "/" } as object),
+    "The options of signIn() have no `redirectTo`: write `callbackUrl`.",
+  ],
+  "an option of a sign-out": [
+    (auth, request, reply) => auth.signOut(request, reply, { callbackURL: "/" } as object),
+    "The options of signOut() have no `callbackURL`: there are callbackUrl, redirect, allowGet, providerLogout.",
+  ],
+  "an option of an update": [
+    (auth, request, reply) => auth.updateSession(request, reply, {}, { redirect: false } as object),
+    "The options of updateSession() have no `redirect`: there are allowGet.",
+  ],
+};
+
+for (const [what, [handler, message]] of Object.entries(ODD_OPTIONS)) {
+  Deno.test(`an option that there is not is refused: ${what}`, async () => {
+    await using app = await appWith(handler);
+    const answer = await new Client(app).request("POST", "/act");
+    assertEquals([answer.statusCode, answer.json().message], [400, message]);
+  });
+}
+
 Deno.test("signIn() without a provider leads to the sign-in page", async () => {
   const handlers: Handler[] = [
     (auth, request, reply) => auth.signIn(request, reply),

@@ -337,6 +337,23 @@ Deno.test("client: where there is no WebAuthn, a passkey is a result", async () 
   assertEquals((await failure(auth.registerPasskey())).error, "NotSupportedError");
 });
 
+Deno.test("client: an option that there is not is a result, and nothing is sent", () =>
+  withClient({}, async ({ auth, requests }) => {
+    const results = [
+      await failure(auth.signIn("credentials", OPEN as object)),
+      await failure(auth.signIn("credentials", { fields: OPEN, redirectTo: "/" } as object)),
+      await failure(auth.signOut({ redirectTo: "/" } as object)),
+    ];
+    assertEquals(results.map(({ error }) => error), ["TypeError", "TypeError", "TypeError"]);
+    assertEquals(results[0]!.message?.split(":"), [
+      'No option "username"',
+      ' what the user typed goes under "fields", where to go is "callbackUrl"',
+    ]);
+    assertEquals(requests, []);
+    // `onClick={signOut}`
+    assert((await auth.signOut(new Event("click") as object)).ok);
+  }));
+
 Deno.test("what cannot be sent is a result, and no rejection", () =>
   withClient({}, async ({ auth, requests }) => {
     await auth.signIn("password", { fields: OPEN, redirect: false });
