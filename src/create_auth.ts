@@ -4,7 +4,7 @@ import type { ActionAuth } from "./actions/perform.ts";
 import type { AuthObject, CreateAuthConfig, SessionOf, TenantAuthObject } from "./auth_object.ts";
 import type { ListedActions } from "./features/feature.ts";
 import { type FeatureActions, FEATURES } from "./features/mod.ts";
-import { assertSessionArguments, invalid, isRequestOrReply } from "./utils/arguments.ts";
+import { assertRequest, invalid, isConfiguration } from "./utils/arguments.ts";
 import { authInstance } from "./instance/auth_instance.ts";
 import { getSession } from "./get_session.ts";
 import type { ConfigForRequest, DefaultSession, FastifyAuthConfig, Session, SessionRequest, User } from "./types.ts";
@@ -12,7 +12,7 @@ import { FastifyAuth } from "./plugin.ts";
 import { requireSession } from "./guard/guard.ts";
 import type { RequireSessionOptions, RouteAuthConfig } from "./guard/guard_options.ts";
 import { mountedIn } from "./instance/mount.ts";
-import { readClaims } from "./instance/read_session.ts";
+import { readClaims, readSession } from "./instance/read_session.ts";
 import { Tenants } from "./instance/tenants.ts";
 import { later } from "./utils/later.ts";
 
@@ -73,22 +73,24 @@ export function createAuth<Returned extends DefaultSession, None extends readonl
 }
 
 function authOf(config: CreateAuthConfig): AuthObject {
-  if (typeof config !== "object" || config === null || isRequestOrReply(config) || "register" in config) {
+  if (!isConfiguration(config)) {
     throw invalid("createAuth()", "give it a configuration: `createAuth({ providers: [GitHub] })`.");
   }
   const own = config as unknown as FastifyAuthConfig;
-  // The instance is made when it is needed: an environment that is loaded after this module counts.
-  const acting = (): ActionAuth => ({ config: own, instance: authInstance(own) });
   return withoutPlugin<AuthObject>({
     config: own,
     plugin: FastifyAuth(own),
     async getSession(request) {
-      assertGuarded(request as Partial<FastifyRequest> | undefined);
-      return await getSession(request, own) as Session & { user: User };
+      assertRequest(request, "getSession()");
+      assertGuarded(request as unknown as FastifyRequest);
+      return (await readSession(request, own)).session as Session & { user: User };
     },
     requireSession: (options) => requireSession(own, options as RequireSessionOptions),
-    getToken: (request) => readClaims(request, own),
-    ...loadedActions(acting),
+    async getToken(request) {
+      assertRequest(request, "getToken()");
+      return await readClaims(request, own);
+    },
+    ...loadedActions(own),
   });
 }
 
@@ -100,22 +102,27 @@ function withoutPlugin<Members extends object>(members: Members): Members {
 }
 
 /** Refuses a route whose `config.auth` guards nothing, since no plugin came that would. */
-function assertGuarded({ routeOptions, server }: Partial<FastifyRequest> = {}): void {
+function assertGuarded({ routeOptions, server }: FastifyRequest): void {
   const { auth } = (routeOptions?.config ?? {}) as RouteAuthConfig;
-  if (!auth || server === undefined || mountedIn(server).length > 0) return;
+  if (!auth || mountedIn(server).length > 0) return;
   throw invalid(
-    `\`config.auth\` of ${routeOptions!.url}`,
+    `\`config.auth\` of ${routeOptions.url}`,
     "it guards nothing, since FastifyAuth is not registered in this application: register `auth.plugin`.",
   );
 }
 
-function loadedActions(acting: () => ActionAuth): LoadedActions {
+function loadedActions(config: FastifyAuthConfig): LoadedActions {
   const functions = ACTIONS.flatMap(({ load, ofRequest = [], ofConfiguration = [] }) =>
     [...ofRequest, ...ofConfiguration].map((name) => [
       name,
       later(async () => {
         const { [name]: called } = await load();
-        return (...given: never[]) => called!(acting() as never, ...given);
+        return (...given: never[]) => {
+          if (ofRequest.includes(name)) assertRequest(given[0], `${name}()`);
+          // Made when it is needed: an environment that is loaded after this module counts.
+          const acting: ActionAuth = { config, instance: authInstance(config) };
+          return called!(acting as never, ...given);
+        };
       }),
     ])
   );
@@ -135,7 +142,7 @@ function tenantAuth(choose: ConfigForRequest): TenantAuthObject {
   };
   const call = <Name extends keyof PerRequest>(name: Name) =>
     (async (request: SessionRequest, ...rest: unknown[]) => {
-      assertSessionArguments(request, {});
+      assertRequest(request, `${name}()`);
       const object = objectOf(await tenants.configOf(request));
       return await (object[name] as (...given: unknown[]) => unknown)(request, ...rest);
     }) as unknown as PerRequest[Name];

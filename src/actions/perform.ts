@@ -68,6 +68,7 @@ export async function perform(
   reply: GuardedReply,
   { what, handle, read: readOf, isSent = false, ...asked }: Action,
 ): Promise<Outcome> {
+  if (typeof Object(reply).header !== "function") throw invalid(what, "it takes the request, and then the reply.");
   const context = await contextOf(auth, request, asked);
   let answer: Answer;
   try {

@@ -6,19 +6,30 @@ export function isRequestOrReply(value: unknown): boolean {
   return typeof (value as { raw?: unknown } | null | undefined)?.raw === "object";
 }
 
-export function assertSessionArguments(request: unknown, config: unknown): void {
-  // Requests of Node and of the web have headers, too, but no log.
+/** Whether a value is a configuration, though it may have mistakes: no request, no options, no object of createAuth(). */
+export function isConfiguration(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "providers" in value;
+}
+
+/** Refuses a first argument of `where` that is no request. */
+export function assertRequest(request: unknown, where: string): void {
+  // Requests of Node and of the web have headers, too, but no log. The `headers` of a reply are a function.
   const { headers, log, server } = Object(request) as Record<string, unknown>;
-  const isRequest = Boolean(headers && log && server);
-  if (isRequest && typeof config === "object" && config !== null && !isRequestOrReply(config)) return;
+  if (typeof headers === "object" && log && server) return;
+  throw invalid(
+    where,
+    "its first argument is the request of Fastify. If there is only that of Node (`request.raw`), as in " +
+      "`verifyClient` of a WebSocket server, call it in a hook of the route.",
+  );
+}
+
+export function assertSessionArguments(request: unknown, config: unknown): void {
+  assertRequest(request, "getSession()");
+  if (isConfiguration(config)) return;
   throw invalid(
     "getSession()",
-    "it takes the request and then the configuration that FastifyAuth() was given: " +
-      "`await getSession(request, config)`. " +
-      (isRequest
-        ? "The second argument is no configuration."
-        : "The first argument is no Fastify request. If there is only that of Node (`request.raw`), as in " +
-          "`verifyClient` of a WebSocket server, read the session in a hook of the route."),
+    "its second argument is the configuration that FastifyAuth() was given: `await getSession(request, config)`. The " +
+      "object of createAuth() has its own: `await auth.getSession(request)`.",
   );
 }
 

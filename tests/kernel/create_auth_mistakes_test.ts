@@ -29,6 +29,41 @@ Deno.test("getSession() of a route with config.auth is an error if no plugin gua
   assertEquals((await guarded.inject("/declared")).statusCode, 401);
 });
 
+Deno.test("a function of createAuth() without the request, or with another argument first, says so", async () => {
+  const auth = createAuth(testConfig());
+  const tenants = createAuth(() => auth.config);
+  // deno-lint-ignore no-explicit-any -- mistakes of programs without types
+  const calls: [string, (request: any, reply: any) => unknown][] = [
+    ["signIn()", () => auth.signIn("github" as never, undefined as never)],
+    ["signOut()", () => auth.signOut(undefined as never, undefined as never)],
+    ["signOut()", (request, reply) => auth.signOut(reply, request)],
+    ["getToken()", () => auth.getToken(undefined as never)],
+    ["getToken()", (request) => auth.getToken(request.raw)],
+    ["getSession()", (_request, reply) => auth.getSession(reply)],
+    ["getSession()", () => auth.getSession(null as never)],
+    ["listAccounts()", () => auth.listAccounts(undefined as never)],
+    ["onSessionEnd()", () => auth.onSessionEnd((() => {}) as never, undefined as never)],
+    ["getToken()", (request) => tenants.getToken(request.raw)],
+    ["Signing out", (request) => auth.signOut(request, undefined as never)],
+    ["Signing in", (request) => auth.signIn(request, "github" as never)],
+  ];
+  await using app = Fastify() as FastifyInstance;
+  await app.register(auth.plugin, { prefix: "/auth" });
+  app.post<{ Params: { index: number } }>(
+    "/:index",
+    (request, reply) => calls[request.params.index]![1](request, reply),
+  );
+  for (const [index, [where]] of calls.entries()) {
+    const answer = await app.inject({ method: "POST", url: `/${index}` });
+    assertEquals([answer.statusCode, answer.json().code], [500, "FST_AUTHJS_CONFIG_INVALID"], where);
+    assertMatch(
+      answer.json().message,
+      /: (?:its first argument is the request|it takes the request, and then the reply)/,
+    );
+    assertStringIncludes(answer.json().message, `${where}: `);
+  }
+});
+
 Deno.test("an action with a configuration that cannot be used says why", async () => {
   const mail = { id: "mail", name: "Mail", type: "email", sendVerificationRequest() {} };
   const auth = createAuth(testConfig({ providers: [mail as never] }));

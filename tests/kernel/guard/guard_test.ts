@@ -7,6 +7,7 @@ import Fastify, {
   type FastifyServerOptions,
 } from "fastify";
 import {
+  createAuth,
   FastifyAuth,
   type FastifyAuthConfig,
   FastifyAuthError,
@@ -629,6 +630,9 @@ Deno.test("getSession() with arguments that cannot be meant is an error that say
     text: (request) => read(request, "config"),
     raw: (request) => read((request as FastifyRequest).raw, config),
     web: () => read(new Request("http://localhost/"), config),
+    "reply-first": (_request, reply) => read(reply, config),
+    object: (request) => read(request, createAuth(config)),
+    options: (request) => read(request, { roles: "admin" }),
     chosen: (request) => read((request as FastifyRequest).raw, () => config),
   };
   app.get<{ Params: { name: string } }>(
@@ -639,7 +643,9 @@ Deno.test("getSession() with arguments that cannot be meant is an error that say
   for (const name of Object.keys(calls)) {
     const answer = await app.inject(`/${name}`);
     assertEquals([answer.statusCode, answer.json().code], [500, "FST_AUTHJS_CONFIG_INVALID"], name);
-    assertStringIncludes(answer.json().message, "getSession(request, config)", name);
+    const second = ["alone", "null", "reply", "request", "text", "object", "options"].includes(name);
+    const said = second ? "`await getSession(request, config)`" : "getSession(): its first argument is the request";
+    assertStringIncludes(answer.json().message, said, name);
   }
 
   await using hooked = Fastify();
