@@ -7,7 +7,7 @@ import { isAuthRoute } from "../http/auth_route.ts";
 import { assertNotCrossSite } from "../http/cross_site.ts";
 import { originOf } from "../http/origin.ts";
 import { headerText, keepPrivate, keepUnstored, withVary } from "../http/reply_headers.ts";
-import { invalid, isRequestOrReply } from "../utils/arguments.ts";
+import { invalid, isConfiguration, isRequestOrReply } from "../utils/arguments.ts";
 import { type AuthInstance, authInstance } from "../instance/auth_instance.ts";
 import { pathsIn } from "../instance/mount.ts";
 import { presentedToken, readSession } from "../instance/read_session.ts";
@@ -83,11 +83,14 @@ export function requireSession(
   config: FastifyAuthConfig | ConfigForRequest,
   options: RequireSessionOptions = {},
 ): SessionGuard {
-  if (isRequestOrReply(config)) {
-    throw invalid(WHERE, "it makes a hook and is none. Call it: `onRequest: requireSession(config)`.");
+  if (isRequestOrReply(config) || isRequestOrReply(options)) {
+    throw invalid(WHERE, "it makes a hook and is none: call it, as in `onRequest: auth.requireSession()`.");
   }
-  if (typeof config !== "function" && (typeof config !== "object" || config === null)) {
-    throw invalid(WHERE, "give it the configuration that FastifyAuth() was given.");
+  if (typeof config !== "function" && !isConfiguration(config)) {
+    throw invalid(
+      WHERE,
+      "give it what FastifyAuth() was given, and then the options, or call `auth.requireSession()`.",
+    );
   }
   assertGuardOptions(options, WHERE);
   return sessionGuard(config, options, WHERE);

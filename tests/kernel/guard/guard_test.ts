@@ -579,6 +579,8 @@ Deno.test("options that cannot be meant are refused when the guard is made", () 
   const mistakes: [unknown, unknown, string][] = [
     [undefined, {}, "FastifyAuth()"],
     [null, {}, "FastifyAuth()"],
+    [{ roles: "admin" }, {}, "and then the options"],
+    [createAuth(config), {}, "`auth.requireSession()`"],
     [config, { roles: [] }, "`roles`"],
     [config, { roles: "" }, "`roles`"],
     [config, { roles: undefined }, "`roles`"],
@@ -599,7 +601,9 @@ Deno.test("options that cannot be meant are refused when the guard is made", () 
 
 Deno.test("requireSession itself as a hook is an error that says so", async () => {
   const hook = requireSession as unknown as () => void;
+  const ofObject = createAuth(testConfig()).requireSession as unknown as () => void;
   const register: ((app: FastifyInstance) => void)[] = [
+    (app) => app.addHook("onRequest", ofObject),
     (app) => app.addHook("onRequest", hook),
     (app) => app.addHook("preHandler", hook),
     (app) => app.route({ method: "GET", url: "/own", onRequest: hook, handler: () => "own" }),
@@ -611,7 +615,7 @@ Deno.test("requireSession itself as a hook is an error that says so", async () =
     app.get("/page", () => "page");
     const answer = await app.inject(app.hasRoute({ method: "GET", url: "/own" }) ? "/own" : "/page");
     assertEquals([answer.statusCode, answer.json().code], [500, "FST_AUTHJS_CONFIG_INVALID"]);
-    assertStringIncludes(answer.json().message, "requireSession(config)");
+    assertStringIncludes(answer.json().message, "`onRequest: auth.requireSession()`");
   }
 });
 
