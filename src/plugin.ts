@@ -83,6 +83,7 @@ export function FastifyAuth(
     return Promise.reject(noConfiguration()) as never;
   }
   const plugin: FastifyPluginAsync<FastifyAuthPluginOptions> = async (instance, options) => {
+    assertRegistration(instance, options);
     const auth = typeof config === "function" ? undefined : await usableInstance(config, instance);
     if (options.openapi && !instance.hasDecorator(DOCUMENTS.decorator)) {
       instance.log.warn({ code: "FST_AUTHJS_WARN_OPENAPI" }, NO_SWAGGER);
@@ -106,6 +107,21 @@ export function FastifyAuth(
   };
   // Without encapsulation: the hook that writes session cookies is for the surrounding scope.
   return fp(plugin, { name: "fastify-authjs", fastify: "5.x || 6.x" });
+}
+
+/** What `register` of Fastify takes. */
+const OF_FASTIFY = ["prefix", "logLevel", "logSerializers", "name"];
+
+/** Refuses a call that is not that of `register`, and what would do nothing beside the prefix. */
+function assertRegistration(instance: FastifyInstance | undefined, options: FastifyAuthPluginOptions): void {
+  const how = '`app.register(auth.plugin, { prefix: "/auth" })`';
+  if (instance === undefined) throw invalidConfig(`Register \`auth.plugin\` without calling it: ${how}.`);
+  for (const [name, value] of Object.entries(options)) {
+    const isOwn = name === "openapi" || name === "decorateRequest";
+    if (OF_FASTIFY.includes(name) || isOwn && [true, false, undefined].includes(value as boolean)) continue;
+    const problem = isOwn ? "must be true or false" : "is none: settings of Auth.js are for createAuth()";
+    throw invalidConfig(`The option \`${name}\` of ${how} ${problem}.`);
+  }
 }
 
 /** The instance of a configuration, which is checked and says what is to be said of it. */

@@ -13,6 +13,36 @@ Deno.test("register(auth) says to register auth.plugin", async () => {
   assertMatch(error.message, /app\.register\(auth\.plugin/);
 });
 
+Deno.test("auth.plugin() is an error that says to register it without calling it", async () => {
+  const call = createAuth(testConfig()).plugin as unknown as () => Promise<void>;
+  await assertRejects(async () => await Fastify().register(call() as never), Error, "`auth.plugin` without calling it");
+});
+
+for (
+  const [options, problem] of [
+    [{ decoratRequest: true }, "`decoratRequest`"],
+    [{ decorateRequest: "false" }, "`decorateRequest`"],
+    [{ openapi: 1 }, "`openapi`"],
+    [{ providers: [] }, "`providers`"],
+  ] as const
+) {
+  Deno.test(`an option of the registration that does nothing stops the boot: ${problem}`, async () => {
+    const { plugin } = createAuth(testConfig());
+    const registered = async () => await Fastify().register(plugin, { prefix: "/auth", ...options } as never);
+    const { message } = await assertRejects(registered, Error);
+    assertStringIncludes(message, `The option ${problem} of `);
+    assertMatch(message, /must be true or false\.$|is none: settings of Auth\.js are for createAuth\(\)\.$/);
+  });
+}
+
+Deno.test("the options of Fastify's register() are taken beside those of the plugin", async () => {
+  const { plugin } = createAuth(testConfig());
+  await using app = Fastify() as FastifyInstance;
+  const options = { logLevel: "warn", logSerializers: {}, decorateRequest: false, openapi: undefined } as object;
+  await app.register(plugin, { prefix: "/auth", ...options });
+  assertEquals((await app.inject("/auth/providers")).statusCode, 200);
+});
+
 Deno.test("getSession() of a route with config.auth is an error if no plugin guards it", async () => {
   const auth = createAuth(testConfig());
   await using app = Fastify() as FastifyInstance;
