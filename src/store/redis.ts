@@ -25,6 +25,7 @@
  * @module
  */
 import type { IoRedisClient, NodeRedisClient, Store } from "../types.ts";
+import { invalidConfig } from "../errors.ts";
 import { sendCommand } from "./send_command.ts";
 
 export type { IoRedisClient, NodeRedisClient, Store };
@@ -60,8 +61,15 @@ const FIELD = /^(sessions:[^]*)#([^#]*)$/;
  * What Redis loses, sessions that were ended too, is valid again: for `revocable` let it persist its data, and evict no
  * keys.
  * @param client A client of `ioredis`, or a connected one of `redis`. The application closes it.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it is no client.
  */
 export function redisStore(client: IoRedisClient | NodeRedisClient, options: RedisStoreOptions = {}): Store {
+  // A class has `call()`, too.
+  if (
+    typeof client !== "object" || !["call", "sendCommand"].some((name) => typeof Object(client)[name] === "function")
+  ) {
+    throw invalidConfig("redisStore() takes a client of `ioredis`, or a connected one of `redis`: no URL, no promise.");
+  }
   const { prefix = "fastify-authjs:" } = options;
   const send = (command: string, ...args: string[]) => sendCommand(client, command, ...args);
   const lock = (key: string) => `${prefix}lock:${key}`;

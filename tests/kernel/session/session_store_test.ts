@@ -1,5 +1,14 @@
 /** Sessions in a JWT that are listed and ended through a `store`. */
-import { assert, assertEquals, assertFalse, assertMatch, assertNotEquals, assertRejects } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertFalse,
+  assertMatch,
+  assertNotEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { stub } from "@std/testing/mock";
 import { decode, encode, type JWT, type JWTDecodeParams } from "@auth/core/jwt";
 import type { FastifyInstance } from "fastify";
@@ -635,6 +644,16 @@ Deno.test("sessions in a JWT cannot be listed without a store, and `revocable` i
 const keeping = (...names: readonly string[]): NonNullable<FastifyAuthConfig["jwt"]> => ({
   encode: ({ token, ...params }) =>
     encode({ ...params, token: Object.fromEntries(names.map((name) => [name, token?.[name]])) }),
+});
+
+Deno.test("redisStore() takes nothing but a client", () => {
+  for (
+    const client of [undefined, null, "redis://localhost", Redis, Promise.resolve({ call() {} }), { connect() {} }]
+  ) {
+    const { code, message } = assertThrows(() => redisStore(client as never), FastifyAuthError);
+    assertEquals(code, "FST_AUTHJS_CONFIG_INVALID");
+    assertStringIncludes(message, "takes a client of `ioredis`");
+  }
 });
 
 Deno.test("a codec that loses the name of sessions is refused at boot with a store, and warned about without", async () => {
