@@ -11,7 +11,7 @@ export interface DenoConfig {
   imports: Record<string, string>;
 }
 
-/** Where an entry point's types and code lie. `default` serves `import` and, from Node 20.19 on, `require()`. */
+/** Where an entry point's types and code lie. `default` serves `import` and `require()`. */
 export interface ExportTarget {
   types: string;
   default: string;
@@ -37,6 +37,9 @@ export const REPOSITORY = "fastify-authjs/fastify-authjs";
 
 /** The oldest Node: the first release of 20 that can `require()` an ES module. */
 export const NODE_FLOOR = "20.19.0";
+
+/** Which Node can `require()` an ES module: not 21, nor 22 before this release. */
+export const NODE_RANGE = `^${NODE_FLOOR} || >=22.12.0`;
 
 /** The oldest Deno: the first release on which all tests pass. */
 export const DENO_FLOOR = "2.8.0";
@@ -111,7 +114,7 @@ export function packageJson(config: DenoConfig): PackageJson {
     bin: command === undefined ? {} : { "fastify-authjs": command.default },
     files: ["esm", "CHANGELOG.md"],
     sideEffects: false,
-    engines: { node: `>=${NODE_FLOOR}`, deno: `>=${DENO_FLOOR}`, bun: `>=${BUN_FLOOR}` },
+    engines: { node: NODE_RANGE, deno: `>=${DENO_FLOOR}`, bun: `>=${BUN_FLOOR}` },
     dependencies: pick(config.imports, DEPENDENCIES),
     peerDependencies: { ...pick(config.imports, PEER_DEPENDENCIES), ...OPTIONAL_PEER_DEPENDENCIES },
     peerDependenciesMeta: mapValues(OPTIONAL_PEER_DEPENDENCIES, () => ({ optional: true as const })),

@@ -1,6 +1,6 @@
 /** A release goes out only if its papers agree. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { BUN_FLOOR, DENO_FLOOR, NODE_FLOOR, packageJson, REPOSITORY } from "../../scripts/package_json.ts";
+import { BUN_FLOOR, DENO_FLOOR, NODE_FLOOR, NODE_RANGE, packageJson, REPOSITORY } from "../../scripts/package_json.ts";
 import { otherRepositories, readPapers, type Release, releaseFaults } from "../../scripts/release_check.ts";
 import config from "../../deno.json" with { type: "json" };
 
@@ -81,13 +81,13 @@ Deno.test("every paper that names the repository names the one that package.json
 Deno.test("the badges of the README and the versions in docs/install.md are those of package.json", async () => {
   const readme = (await readPapers())["README.md"]!;
   const { engines, peerDependencies, license } = packageJson(config);
-  assertEquals(engines, { node: `>=${NODE_FLOOR}`, deno: `>=${DENO_FLOOR}`, bun: `>=${BUN_FLOOR}` });
+  assertEquals(engines, { node: "^20.19.0 || >=22.12.0", deno: `>=${DENO_FLOOR}`, bun: `>=${BUN_FLOOR}` });
   const fastify = peerDependencies.fastify!.replace("^", "");
   const badges = [...readme.matchAll(/img\.shields\.io\/badge\/([^)\s]+)-blue/g)].map(([, text = ""]) =>
     decodeURIComponent(text)
   );
   assertEquals(badges, [
-    `node-≥ ${NODE_FLOOR}`,
+    `node-${NODE_RANGE.replace("^", "").replace(">=", "≥ ")}`,
     `deno-≥ ${DENO_FLOOR}`,
     `fastify-≥ ${fastify}`,
     `licence-${license}`,

@@ -146,7 +146,7 @@ Register these with the providers; in production with your address in place of
   "private": true,
   "type": "module",
   "engines": {
-    "node": ">={{tsx?20.19.0}}{{!tsx?22.18.0}}"
+    "node": "{{tsx?^20.19.0 || >=22.12.0}}{{!tsx?>=22.18.0}}"
   },
   "scripts": {
     "start": "node{{tsx? --import tsx}} --env-file=.env src/server.ts",
