@@ -124,9 +124,16 @@ async function checkKeys(id: string, document: unknown, visit: Visit): Promise<F
   }
 }
 
+/** Where the syntax is wrong: Deno says it in the message, Node in the first line of the stack, or only at a start. */
+function placeOf({ name, message, stack = "" }: Error): string {
+  if (name !== "SyntaxError" || message.includes("file:")) return "";
+  const [first = ""] = stack.split("\n");
+  return first.includes(message) ? ". Start the application itself to see in which file and line" : ` (${first})`;
+}
+
 /** An error of the set-up says what to change; any other is the application's own. */
 function explain(failure: unknown): Finding {
-  const text = failure instanceof Error ? failure.message : String(failure);
+  const text = failure instanceof Error ? failure.message + placeOf(failure) : String(failure);
   const { code } = Object(failure) as { code?: unknown };
   if (typeof code !== "string") return error("start", `The application does not start: ${text}`);
   const loader = code === "ERR_UNKNOWN_FILE_EXTENSION" ? NEEDS_LOADER : "";

@@ -272,6 +272,20 @@ const BROKEN: [what: string, source: string, code: number, message: RegExp][] = 
     /^error +start +FST_AUTHJS_PROVIDER_INVALID: .*providers\[0\]/,
   ],
   [
+    "with a mistake in its syntax, whose place Node tells in the stack",
+    `export default () => {
+      throw Object.assign(new SyntaxError("Unexpected identifier"), { stack: "/app/config.js:3\\nlet a error\\n" });
+    };`,
+    1,
+    /^error +start .*: Unexpected identifier \(\/app\/config\.js:3\)\n/,
+  ],
+  [
+    "with a mistake in its syntax, whose place nothing tells",
+    `JSON.parse("{");`,
+    1,
+    /^error +start .*JSON.*\. Start the application itself to see in which file and line\n/,
+  ],
+  [
     "that never ends",
     "await new Promise((resolve) => setTimeout(resolve, 60_000));",
     2,
