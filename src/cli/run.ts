@@ -36,6 +36,8 @@ Options of schema:
   --passkeys           with the table of passkeys
   --passwords          with a table of hashed passwords
 
+Of all: --help prints this, --version the version.
+
 Exit codes: 0 nothing is wrong, 1 something is, 2 the command could not be run.`;
 
 class UsageError extends Error {}
@@ -47,6 +49,8 @@ export async function run([command, ...args]: string[]): Promise<Outcome> {
   if (command === undefined) return { code: 2, output: USAGE, complaint: "" };
   if ([command, ...args].some((arg) => arg === "--help" || arg === "-h")) return done(USAGE);
   try {
+    // As the range of a new project
+    if (command === "--version") return done((await import("./init/templates.ts")).VERSION.slice(1));
     if (Object.hasOwn(COMMANDS, command)) return await COMMANDS[command as keyof typeof COMMANDS](args);
     throw new UsageError(`There is no command ${JSON.stringify(command)}: use doctor, secret, init or schema.`);
   } catch (error) {

@@ -756,6 +756,11 @@ Deno.test("doctor --url: frame-ancestors is as good as X-Frame-Options", async (
   assertEquals(await headersFound("frame-ancestors *"), "warning");
 });
 
+Deno.test("--version prints the version of the package", async () => {
+  const { version } = JSON.parse(await readFile(join(root, "deno.json"), "utf8"));
+  assertEquals(await run(["--version"]), { code: 0, output: version, complaint: "" });
+});
+
 Deno.test("a command that is named like a method of objects is none", async () => {
   assertMatch((await run(["constructor"])).complaint, /There is no command "constructor"/);
 });
