@@ -36,16 +36,21 @@ export function copyProvider(provider: Provider, index: number): Provider {
 }
 
 function requireId(value: unknown, index: number, what: string): void {
-  if (typeof Object(value).id === "string") return;
+  const { id, type } = Object(value) as Settings;
+  if (typeof id === "string") return;
+  const problem = `\`providers[${index}]\` ${what} ${describe(value)}`;
+  if (typeof type === "string") throw invalidProvider(`${problem}. Give it one, such as \`id: "corp"\`.`);
   throw invalidProvider(
-    `\`providers[${index}]\` ${what} ${describe(value)}, which is no provider. Import the default export, as in ` +
+    `${problem}, which is no provider. Import the default export, as in ` +
       '`import GitHub from "fastify-authjs/providers/github"` (under CommonJS ' +
       "`const { default: GitHub } = require(…)`), and write `GitHub` or `GitHub({ … })`.",
   );
 }
 
 function describe(value: unknown): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "undefined";
+  if (typeof value === "function") return "a function";
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value !== "object" || value === null) return String(value);
   if (Array.isArray(value)) return "an array";
   if ("then" in value) return "a promise";
   return "default" in value ? "a module" : "an object without an `id`";

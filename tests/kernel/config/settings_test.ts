@@ -250,6 +250,19 @@ const REFUSED: [what: string, settings: Settings, code: string, message: string]
     "`providers[0]` is a function that returned undefined",
   ],
   [
+    "a function that returns a factory",
+    { providers: [() => GitHub] },
+    PROVIDER,
+    "`providers[0]` is a function that returned a function, which is no provider",
+  ],
+  ["a provider that is a BigInt", { providers: [1n] }, PROVIDER, "`providers[0]` is 1, which is no provider"],
+  [
+    "a provider of one's own without an id",
+    { providers: [{ type: "oidc", issuer: "https://idp.example" }] },
+    PROVIDER,
+    '`providers[0]` is an object without an `id`. Give it one, such as `id: "corp"`.',
+  ],
+  [
     "a factory that needs settings",
     { providers: [Nodemailer], adapter: memoryAdapter() },
     PROVIDER,
