@@ -31,8 +31,8 @@ export async function checkApp(file: string, offline: boolean, timeout: number |
   }
 }
 
-const NOT_MOUNTED = "The application does not register FastifyAuth(): " +
-  '`await app.register(FastifyAuth(config), { prefix: "/auth" })`.';
+const NOT_MOUNTED = "The application does not register the plugin: " +
+  '`await app.register(auth.plugin, { prefix: "/auth" })`, or `FastifyAuth(config)` in its place.';
 
 async function checkReport({ mount: path, warnings, providers }: Report, offline: boolean, timeout = 10_000) {
   const starts = `FastifyAuth is mounted at ${path}, and the application starts.`;

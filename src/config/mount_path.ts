@@ -25,7 +25,7 @@ export function toMountPath(prefix: string): string {
   throw new FastifyAuthError(
     "FST_AUTHJS_PREFIX_INVALID",
     `FastifyAuth cannot be mounted at ${JSON.stringify(prefix)}: ${problem}. ` +
-      'Register it as `app.register(FastifyAuth(config), { prefix: "/auth" })`.',
+      'Register it as `app.register(auth.plugin, { prefix: "/auth" })`, or `FastifyAuth(config)` in its place.',
   );
 }
 

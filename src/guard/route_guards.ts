@@ -129,7 +129,7 @@ export class RouteGuards {
       throw invalid(
         where,
         "no FastifyAuth is registered in this application. Register one: " +
-          '`app.register(FastifyAuth(config), { prefix: "/auth" })`.',
+          '`app.register(auth.plugin, { prefix: "/auth" })`, or `FastifyAuth(config)` in its place.',
       );
     }
     if (mountPath !== undefined) {

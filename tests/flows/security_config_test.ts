@@ -215,6 +215,7 @@ for (
     }
     assertEquals(error.code, "FST_AUTHJS_PREFIX_INVALID");
     assertStringIncludes(error.message, JSON.stringify(prefix));
+    assertMatch(error.message, /auth\.plugin.*FastifyAuth\(config\)/);
   });
 }
 

@@ -227,7 +227,7 @@ const BROKEN: [what: string, source: string, code: number, message: RegExp][] = 
     "without FastifyAuth()",
     `import Fastify from "fastify"; Fastify();`,
     1,
-    /error +mount .*does not register FastifyAuth/,
+    /error +mount .*does not register the plugin: .*auth\.plugin.*FastifyAuth\(config\)/,
   ],
   ["that makes no Fastify", "export default {};", 2, /makes no Fastify application.*export default app/],
   [

@@ -455,7 +455,7 @@ Deno.test("without a mounted plugin a browser gets a 401, and the log says why, 
   }
   const warnings = lines.filter(({ level }) => level === 40);
   assertEquals(warnings.length, 1);
-  assertStringIncludes(warnings[0]!.msg, "register FastifyAuth(config)");
+  assertStringIncludes(warnings[0]!.msg, "register `auth.plugin`, or FastifyAuth(config)");
 });
 
 Deno.test("a configuration that cannot be used lets no request pass", async () => {
