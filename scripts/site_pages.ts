@@ -16,7 +16,7 @@ export const REPOSITORY_FILES = "https://github.com/fastify-authjs/fastify-authj
 /** A page's place in the sidebar, if its front matter names none. */
 const PLACES: Readonly<Record<string, Place>> = {
   "overview.md": { group: "Start", order: 1 },
-  "examples.md": { group: "Running", order: 9 },
+  "examples.md": { group: "Running", order: 10 },
   "changelog.md": { group: "Project", order: 1 },
   "security-policy.md": { group: "Project", order: 2 },
   "contributing.md": { group: "Project", order: 3 },

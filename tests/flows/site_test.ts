@@ -1,4 +1,5 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { readdir, readFile } from "node:fs/promises";
 import { indexForAgents, pageName, sidebar, sourceOf } from "../../scripts/site_pages.ts";
 import { referencePages } from "../../scripts/site_reference.ts";
 import { typeText } from "../../scripts/type_text.ts";
@@ -16,6 +17,16 @@ Deno.test("the sidebar: a page is in the group of its front matter, in its order
     { text: "OpenAPI", link: "/openapi" },
     { text: "Guards", link: "/guards" },
   ]);
+});
+
+Deno.test("the sidebar: no two pages of docs/ have the same place, which their titles would decide", async () => {
+  const docs = new URL("../../docs/", import.meta.url);
+  const names = (await readdir(docs)).filter((name) => name.endsWith(".md"));
+  const places = await Promise.all(names.map(async (name) => {
+    const text = await readFile(new URL(name, docs), "utf8");
+    return /^group: .*\norder: .*$/m.exec(text)?.[0] ?? name;
+  }));
+  assertEquals(places.filter((place, index) => places.indexOf(place) !== index), []);
 });
 
 Deno.test("the sidebar: a page without front matter is the last, in the group of its folder or in More", () => {
