@@ -64,9 +64,8 @@ All ${steps.length} steps work with each of them:
 
 ${steps.map((step, index) => `${index + 1}. ${step}`).join("\n")}
 
-What differs is in this table. *Link given* is how many of ${AT_ONCE} calls at once of the adapter's
-\`useVerificationToken()\` were given the same sign-in link, as measured once: 1 if the adapter deletes and reads it by one
-query. With the plugin, of ${AT_ONCE} requests at once one signs in.
+What differs is in this table. *Link given*: ${AT_ONCE} calls asked for one sign-in link at once; this many got it. 1 is right. With
+the plugin, of ${AT_ONCE} requests at once one signs in.
 
 ${
     table(
