@@ -247,5 +247,5 @@ function publishRefusal(visit: Visit, reason: FastifyAuthErrorCode, session: Ses
 }
 
 const NO_PAGE =
-  "requireSession() knows no sign-in page: register `auth.plugin`, or FastifyAuth(config) with the very object that the " +
-  "guard was given, in this application, or set `pages.signIn`. Until then browsers get a 401.";
+  "requireSession() knows no sign-in page: register `auth.plugin`, or FastifyAuth(config) with the very object that " +
+  "the guard was given, in this application, or set `pages.signIn`. Until then browsers get a 401.";

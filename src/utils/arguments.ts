@@ -6,7 +6,7 @@ export function isRequestOrReply(value: unknown): boolean {
   return typeof (value as { raw?: unknown } | null | undefined)?.raw === "object";
 }
 
-/** Whether a value is a configuration, though it may have mistakes: no request, no options, no object of createAuth(). */
+/** Whether a value is meant as a configuration: no request, no options, no object of createAuth(). */
 export function isConfiguration(value: unknown): boolean {
   return typeof value === "object" && value !== null && "providers" in value;
 }
