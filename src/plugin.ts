@@ -112,15 +112,19 @@ export function FastifyAuth(
 /** What `register` of Fastify takes. */
 const OF_FASTIFY = ["prefix", "logLevel", "logSerializers", "name"];
 
-/** Refuses a call that is not that of `register`, and what would do nothing beside the prefix. */
+/** Refuses a call that is not that of `register`, and warns of what does nothing beside the prefix. */
 function assertRegistration(instance: FastifyInstance | undefined, options: FastifyAuthPluginOptions): void {
   const how = '`app.register(auth.plugin, { prefix: "/auth" })`';
   if (instance === undefined) throw invalidConfig(`Register \`auth.plugin\` without calling it: ${how}.`);
   for (const [name, value] of Object.entries(options)) {
     const isOwn = name === "openapi" || name === "decorateRequest";
-    if (OF_FASTIFY.includes(name) || isOwn && [true, false, undefined].includes(value as boolean)) continue;
-    const problem = isOwn ? "must be true or false" : "is none: settings of Auth.js are for createAuth()";
-    throw invalidConfig(`The option \`${name}\` of ${how} ${problem}.`);
+    if (isOwn && ![true, false, undefined].includes(value as boolean)) {
+      throw invalidConfig(`The option \`${name}\` of ${how} must be true or false.`);
+    }
+    if (isOwn || OF_FASTIFY.includes(name)) continue;
+    const problem =
+      `\`${name}\` is no option of ${how}, so it has no effect: settings of Auth.js are for createAuth().`;
+    instance.log.warn({ code: "FST_AUTHJS_WARN_OPTION" }, problem);
   }
 }
 
