@@ -154,11 +154,8 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
 async function refreshInTurn(opened: OpenToken, context: ReadContext, turns = 0): Promise<JwtRead> {
   const { token, name } = opened;
   if (turns === MOST_TURNS) return await asItIs(opened, context);
-  const turn = await inTurn(
-    context,
-    token,
-    async () => await hasEnded(name, context) ? ENDED : await runCallbacks(opened, context),
-  );
+  const work = async () => await hasEnded(name, context) ? ENDED : await runCallbacks(opened, context);
+  const turn = await inTurn(context, token, work);
   // Another process refreshes the session, and takes too long: nothing is renewed.
   if (turn === undefined) return await asItIs(opened, context);
   // The token is left for the others all the same: another refresh would use the refresh token again.
