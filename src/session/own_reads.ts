@@ -48,7 +48,7 @@ export async function ownReadOf(asked: Pick<ReadContext, "name" | "settings">): 
     const { call } = context;
     // Nothing else runs until the callback returns.
     if (call === undefined) return context;
-    // After that, this may be part of what its promise waits for, or another request, which must get no more than that.
+    // After that, this may be part of what its promise waits for, or of another request: neither gets half a session.
     await withDeadline(call, waitLimit, () => new Error()).catch(() => {});
     if (context.call === call && calling.includes(context)) return { ...context, known: undefined };
   }
@@ -71,5 +71,5 @@ export function knownRead(context: ReadContext): SessionRead {
 
 const ASKS_FOR_ITSELF =
   "A function that is called while a session is read, such as the `jwt` or `session` callback, an event or a " +
-  "method of the adapter, asks for this very session. It gets what is known of it by then, which may lack what " +
-  "the callbacks add: have it use the `session`, `token` or `user` that it is given.";
+  "method of the adapter, asks for this very session, or takes long and is not `async`. The answer is what is known " +
+  "by then: have it use the `session`, `token` or `user` that it is given, and declare it `async` if it waits.";
