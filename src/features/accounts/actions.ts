@@ -23,7 +23,8 @@ export async function linkAccount(
   provider: string,
   options: LinkAccountOptions = {},
 ): Promise<LinkAccountResult | void> {
-  assertObject(options, "options of linkAccount()");
+  const names = ["authorizationParams", "callbackUrl", "redirect", "rememberMe"];
+  assertObject(options, "options of linkAccount()", names);
   const { authorizationParams = {}, callbackUrl, redirect } = options;
   assertObject(authorizationParams, "`authorizationParams` of linkAccount()");
   const { user, settings } = await signedInUser(auth, request, "linkAccount()");
@@ -90,7 +91,7 @@ export async function removeAccount(
   options: UnlinkAccountOptions,
   { caller, what, isMeant }: Removal,
 ): Promise<void> {
-  assertObject(options, `options of ${caller}`);
+  assertObject(options, `options of ${caller}`, ["allowGet", "otherSignInMethod"]);
   const { otherSignInMethod = false, allowGet = false } = options;
   const { config } = auth.instance;
   const { user, adapter } = await signedInUser(auth, request, caller);

@@ -39,7 +39,7 @@ export async function issueToken(
   options: IssueTokenOptions,
 ): Promise<string> {
   const { config, instance } = auth;
-  assertObject(options, "options of issueToken()");
+  assertObject(options, "options of issueToken()", ["audience", "scopes", "ttl"]);
   const { audience, ttl = 300, scopes = [] } = options;
   const refused = (problem: string) => invalid("issueToken()", problem);
   if (typeof audience !== "string" || audience === "") throw refused("`audience` is missing.");

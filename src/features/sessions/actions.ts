@@ -52,7 +52,7 @@ export async function revokeSession(auth: ActionAuth, id: string): Promise<boole
 }
 
 export async function revokeSessions(auth: ActionAuth, id: string, options: RevokeSessionsOptions = {}): Promise<void> {
-  assertObject(options, "options of revokeSessions()");
+  assertObject(options, "options of revokeSessions()", ["except"]);
   const { except } = options;
   // The ids of some databases are numbers, whatever the types of Auth.js say.
   const userId = typeof id === "number" || typeof id === "bigint" ? String(id) : id;

@@ -146,6 +146,23 @@ const ODD_OPTIONS: Record<string, [Handler, string]> = {
     (auth, request, reply) => auth.updateSession(request, reply, {}, { redirect: false } as object),
     "The options of updateSession() have no `redirect`: there are allowGet.",
   ],
+  "an option of a link": [
+    (auth, request, reply) => auth.linkAccount(request, reply, "github", { redirectTo: "/" } as object),
+    "The options of linkAccount() have no `redirectTo`: write `callbackUrl`.",
+  ],
+  "an option of the removal of an account": [
+    (auth, request) =>
+      auth.unlinkAccount(request, { provider: "a", providerAccountId: "1" }, { other: true } as object),
+    "The options of unlinkAccount() have no `other`: there are allowGet, otherSignInMethod.",
+  ],
+  "an option of the end of all sessions": [
+    (auth) => auth.revokeSessions("1", { exept: "id" } as object),
+    "The options of revokeSessions() have no `exept`: there are except.",
+  ],
+  "an option of an access token": [
+    (auth, request) => auth.issueToken(request, { audience: "a", scope: ["b"] } as never),
+    "The options of issueToken() have no `scope`: there are audience, scopes, ttl.",
+  ],
 };
 
 for (const [what, [handler, message]] of Object.entries(ODD_OPTIONS)) {
