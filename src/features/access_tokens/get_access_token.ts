@@ -1,4 +1,5 @@
 /** The access tokens of providers: where they are kept, and when they are refreshed. */
+import { LRUCache } from "lru-cache";
 import { fromAdapter, rowsOf, signedInAs } from "../../actions/account_rows.ts";
 import type { ActionAuth } from "../../actions/perform.ts";
 import type { AccountUpdateAdapter } from "../../adapter/added_methods.ts";
@@ -100,16 +101,23 @@ interface TokenPlace {
 
 type Exchange = (refreshToken: string) => Promise<ProviderTokens>;
 
-/** What is under way in this process, also for the next configuration of a tenant. */
-function underWayIn({ instance: { memory } }: ActionAuth): Map<string, Promise<void>> {
-  const own = memory.get("access_tokens") as Map<string, Promise<void>> | undefined ?? new Map();
+interface Memory {
+  readonly underWay: Map<string, Promise<void>>;
+  /** Refreshed tokens that could not be written, sealed as in the store, which may have failed, too. */
+  readonly unwritten: LRUCache<string, string>;
+}
+
+/** What this process remembers, also for the next configuration of a tenant. */
+function memoryOf({ instance: { memory } }: ActionAuth): Memory {
+  const own = memory.get("access_tokens") as Memory | undefined ??
+    { underWay: new Map(), unwritten: new LRUCache({ max: 1000, ttl: UNWRITTEN_MS }) };
   memory.set("access_tokens", own);
   return own;
 }
 
 /** Does work once for all who ask for it at the same time. */
 async function onceAtATime(auth: ActionAuth, key: string, work: () => Promise<void>): Promise<void> {
-  const underWay = underWayIn(auth);
+  const { underWay } = memoryOf(auth);
   const working = underWay.get(key) ?? work().finally(() => underWay.delete(key));
   underWay.set(key, working);
   await working;
@@ -173,6 +181,7 @@ function tokensInRows(auth: ActionAuth, request: SessionRequest, id: string, exc
   const { core } = instance.config;
   const logger = toCoreLogger(request.log, core.logger, core.debug);
   const store = instance.anyStore.reportingTo(logger);
+  const { unwritten } = memoryOf(auth);
   let user: { readonly id: string } | undefined;
   let row: TokenRow | undefined;
 
@@ -213,7 +222,7 @@ function tokensInRows(auth: ActionAuth, request: SessionRequest, id: string, exc
     const refresh_token = row.tokens.refresh_token!;
     const place = placeOf(JSON.stringify(row.tokens), "unwritten tokens");
     const [sealed] = await store.get([place.name]);
-    const left = place.open(sealed);
+    const left = place.open(sealed ?? unwritten.get(place.name));
     if (left !== undefined) return await write(row, JSON.parse(left), place);
     let refreshed: ProviderTokens;
     try {
@@ -234,7 +243,9 @@ function tokensInRows(auth: ActionAuth, request: SessionRequest, id: string, exc
       const account = { provider, providerAccountId, access_token, refresh_token, expires_at };
       if (!await hasChanged(row)) await fromAdapter((core.adapter as AccountUpdateAdapter).updateAccount(account));
     } catch (cause) {
-      await store.set(place.name, place.seal(JSON.stringify(tokens)), UNWRITTEN_MS);
+      const sealed = place.seal(JSON.stringify(tokens));
+      unwritten.set(place.name, sealed);
+      await store.set(place.name, sealed, UNWRITTEN_MS);
       const problem = `The refreshed tokens of "${provider}" could not be written to the row of their account. ` +
         "They are kept for a day, and written with the next getAccessToken() of the user.";
       logger.error(new Error(problem, { cause }));

@@ -313,6 +313,28 @@ Deno.test("refreshed tokens that one process could not write are written by anot
   assertEquals(acme.refreshes, 1);
 });
 
+Deno.test("refreshed tokens are kept if the database and the store fail at once", async () => {
+  const database = inMemory();
+  let fails = false;
+  const update = (account: AccountTokens) =>
+    fails ? Promise.reject(new Error("no connection")) : database.update(account);
+  const shared = memoryStore();
+  const down = () => fails ? Promise.reject(new Error("no connection")) : undefined;
+  const store = {
+    ...shared,
+    get: (names: readonly string[]) => down() ?? shared.get(names),
+    set: (name: string, value: string, milliseconds: number) => down() ?? shared.set(name, value, milliseconds),
+  };
+  const config = { ...configOf({ ...database, update }), store };
+  await using opened = await signedInApp({ config, lifetime: 5 });
+  const { acme, client } = opened;
+  fails = true;
+  assertEquals((await later(6, () => client.get("/access"))).statusCode, 503);
+  fails = false;
+  assertEquals(await later(60, () => access(client)), { token: "access-2" });
+  assertEquals(acme.refreshes, 1);
+});
+
 Deno.test("once refreshed tokens were written, a refresh token that stays is used again", async () => {
   const database = inMemory();
   let fails = false;
