@@ -130,10 +130,13 @@ function isPlain(value: unknown): value is Record<PropertyKey, unknown> {
 }
 
 /** Copies plain objects and arrays deeply, with symbol keys such as `customFetch`. */
-function clonePlain<T>(value: T): T {
+function clonePlain<T>(value: T, seen: Map<unknown, unknown> = new Map()): T {
   if (!isPlain(value)) return value;
+  // deno-coverage-ignore No provider of core holds itself
+  if (seen.has(value)) return seen.get(value) as T;
   const copy = (Array.isArray(value) ? [] : {}) as Record<PropertyKey, unknown>;
-  for (const key of Reflect.ownKeys(value)) copy[key] = clonePlain(value[key]);
+  seen.set(value, copy);
+  for (const key of Reflect.ownKeys(value)) copy[key] = clonePlain(value[key], seen);
   return copy as T;
 }
 
