@@ -18,3 +18,9 @@ export function editDistance(one: string, other: string): number {
   }
   return row.at(-1)!;
 }
+
+/** An id as a text. Some databases have numbers. */
+export function idOf(value: unknown): string | undefined {
+  const isId = typeof value === "number" || typeof value === "bigint" || (typeof value === "string" && value !== "");
+  return isId ? String(value) : undefined;
+}

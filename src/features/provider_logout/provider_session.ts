@@ -9,6 +9,7 @@ import { namedBy, sessionIdOf, type SessionKey } from "../known_session.ts";
 import { digestName } from "../../session/name.ts";
 import type { SharedStore } from "../../store/shared_store.ts";
 import { jwtPayload } from "../../utils/decode.ts";
+import { idOf } from "../../utils/text.ts";
 import type { NamedSession, SessionSignIn } from "../feature.ts";
 
 export interface ProviderSession {
@@ -53,8 +54,7 @@ export function claimOfSignIn(claims: JWT, signIn: SessionSignIn, kept: Record<"
   const session = signIn.goesOn ? undefined : signedInAt(signIn);
   if (session === undefined) return rest;
   const { provider, idToken, ...ids } = session;
-  const user = isFilled(claims.sub) ? claims.sub : undefined;
-  const named = { provider, ...(kept.ids && { ...ids, user }), ...(kept.idToken && { idToken }) };
+  const named = { provider, ...(kept.ids && { ...ids, user: idOf(claims.sub) }), ...(kept.idToken && { idToken }) };
   return { ...rest, [PROVIDER_SESSION_CLAIM]: named };
 }
 
@@ -117,11 +117,11 @@ export function hasKey(token: string, keys: readonly string[]): boolean {
 /** What the index has of a session, and under which keys. */
 function entryOf({ claims, name }: NamedSession) {
   const session = providerSessionOf(claims);
-  const user = session?.user ?? claims.sub;
+  const user = session?.user ?? idOf(claims.sub);
   // By the provider's clock, the time of the ID token says which sessions began before it ended them. It may have a
   // fraction (RFC 7519 section 2).
   const iat = Math.floor(session?.iat ?? 0);
-  const keys = isFilled(user) ? keysOfSession(session) : [];
+  const keys = user === undefined ? [] : keysOfSession(session);
   return { session, iat, keys, member: `${iat}:${sessionIdOf({ user: String(user), id: name })}` };
 }
 

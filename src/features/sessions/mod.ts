@@ -4,11 +4,12 @@
  */
 import { strategyOf } from "../../config/adapter_problem.ts";
 import { EPHEMERAL_MAX_AGE, lifetimesOf } from "../../config/lifetime.ts";
-import { BOOLEAN, isFilled } from "../../config/rules.ts";
+import { BOOLEAN } from "../../config/rules.ts";
 import type { KnownSession, SessionKey } from "../known_session.ts";
 import { areFor, isEphemeral } from "../../session/name.ts";
 import { longestUse } from "../../session/settings.ts";
 import type { JWT } from "../../types.ts";
+import { idOf } from "../../utils/text.ts";
 import type { Feature, Hooks, NamedSession, Setup } from "../feature.ts";
 
 const CLAIM = "sessionRecord";
@@ -168,8 +169,8 @@ function keepRecords({ config, core, store: shared, live, notices }: Setup): Hoo
     },
     async onBegin({ [CLAIM]: before, ...claims }, name) {
       // A bearer token ends with the sessions of the user who signed in, as the session does that it was made of.
-      const user = (areFor(claims, "header") ? ownClaim({ [CLAIM]: before })?.user : undefined) ?? claims.sub;
-      if (typeof user !== "string" || user === "") {
+      const user = (areFor(claims, "header") ? ownClaim({ [CLAIM]: before })?.user : undefined) ?? idOf(claims.sub);
+      if (user === undefined) {
         if (!hasWarned) notices.warn(WITHOUT_USER, "FST_AUTHJS_WARN_SESSION_RECORD");
         hasWarned = true;
         return claims;
@@ -212,6 +213,7 @@ function ownClaim(claims: JWT): RecordClaim | undefined {
 /** The claim, or what stands in for it in a token from before `revocable` was set. */
 export function claimOf({ claims, name }: NamedSession): RecordClaim | undefined {
   const { sub, iat } = claims;
-  const isNamed = isFilled(sub) && typeof iat === "number";
-  return ownClaim(claims) ?? (isNamed ? { id: name, user: sub, createdAt: iat * 1000 } : undefined);
+  const user = idOf(sub);
+  const isNamed = user !== undefined && typeof iat === "number";
+  return ownClaim(claims) ?? (isNamed ? { id: name, user, createdAt: iat * 1000 } : undefined);
 }

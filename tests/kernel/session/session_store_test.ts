@@ -622,6 +622,20 @@ Deno.test("a token without sub is valid, and said not to be listed", async () =>
   assertMatch(lines.join(""), /without `sub`/);
 });
 
+Deno.test("sessions whose sub is a number can be ended", async () => {
+  const auth = createAuth(testConfig({
+    store: memoryStore(),
+    revocable: true,
+    callbacks: { jwt: ({ token, account }) => account ? { ...token, sub: 7 as never } : token },
+  }));
+  const app = await sessionsApp(auth);
+  await using _app = app;
+  const client = await signedIn(app);
+  assertEquals(await reader(client), "ada");
+  await auth.revokeSessions("7");
+  assertEquals(await reader(client), null);
+});
+
 Deno.test("sessions in a JWT cannot be listed without a store, and `revocable` is refused with a database", async () => {
   const auth = createAuth(testConfig());
   await assertRejects(() => auth.revokeSessions(ADA), FastifyAuthError, "revocable");
