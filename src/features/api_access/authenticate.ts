@@ -10,6 +10,7 @@ import { type PublicOrigin, requireOrigin } from "../../http/origin.ts";
 import type { AuthInstance } from "../../instance/auth_instance.ts";
 import { pathsIn } from "../../instance/mount.ts";
 import { presentedToken } from "../../instance/read_session.ts";
+import { EXPIRED } from "../../jwt/jwe.ts";
 import { type Fetch, limitedFetch } from "../../provider/fetch.ts";
 import { type OpenIdClient, PUBLIC_KEY_ALGORITHMS, requestOptions } from "../../provider/openid_client.ts";
 import { DEFAULT_PROVIDER_TIMEOUT } from "../../provider/prepare.ts";
@@ -232,13 +233,13 @@ export class AccessTokens {
   }
 }
 
-/** Whether the token is that of a session (`bearer`): then no issuer is asked about it. */
+/** Whether the token is that of a session (`bearer`), also one that has expired: then no issuer is asked about it. */
 async function isOfSession(request: GuardedRequest, config: FastifyAuthConfig): Promise<boolean> {
   const presented = presentedToken(request, config);
   if (presented?.settings.use !== "header") return false;
   const { cookie: { token }, settings } = presented;
   if (settings.strategy === "database") return isRowFor(token, "header");
-  return await openToken(token, settings).then(() => true, () => false);
+  return await openToken(token, settings).then(() => true, (error) => error === EXPIRED);
 }
 
 function withoutQuery(url: string): string {

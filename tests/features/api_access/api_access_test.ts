@@ -408,6 +408,12 @@ for (const strategy of ["jwt", "database"] as const) {
         assertEquals((await get("/both", await server.token(format))).json().client_id, "service");
       }
       assertEquals((await get("/both", "wrong")).statusCode, 401);
-    }, { bearer: true, adapter, session: { strategy } });
+      server.requests.length = 0;
+      await withClock(async (clock) => {
+        clock.now += 90_000;
+        assertEquals((await get("/both", access_token)).statusCode, 401);
+      });
+      assertEquals(server.requests, [], "no issuer is asked about one that has expired");
+    }, { bearer: { maxAge: 60 }, adapter, session: { strategy } });
   });
 }
