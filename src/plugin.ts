@@ -113,9 +113,14 @@ export function FastifyAuth(
 const OF_FASTIFY = ["prefix", "logLevel", "logSerializers", "name"];
 
 /** Refuses a call that is not that of `register`, and warns of what does nothing beside the prefix. */
-function assertRegistration(instance: FastifyInstance | undefined, options: FastifyAuthPluginOptions): void {
+function assertRegistration(
+  instance: FastifyInstance | undefined,
+  options: FastifyAuthPluginOptions | undefined,
+): void {
   const how = '`app.register(auth.plugin, { prefix: "/auth" })`';
-  if (instance === undefined) throw invalidConfig(`Register \`auth.plugin\` without calling it: ${how}.`);
+  if (instance === undefined || options === undefined) {
+    throw invalidConfig(`Register \`auth.plugin\` without calling it: ${how}.`);
+  }
   for (const [name, value] of Object.entries(options)) {
     const isOwn = name === "openapi" || name === "decorateRequest";
     if (isOwn && ![true, false, undefined].includes(value as boolean)) {
