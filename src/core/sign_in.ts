@@ -4,6 +4,7 @@ import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import type { Account, User } from "@auth/core/types";
 import { Buffer } from "node:buffer";
 import { hash } from "node:crypto";
+import { withQuery } from "../http/callback_url.ts";
 import { SignInRedirect } from "../provider/webauthn/errors.ts";
 import { createSession, type NewSession } from "../session/create.ts";
 import { hasEnded } from "../session/ending.ts";
@@ -82,16 +83,14 @@ export function signInOf(context: ProviderContext, adapter: Adapter | undefined,
         ...(session && signedIn && { "fastify-authjs:sign-in": signedIn }),
       };
       // The `jwt` callback returned null, or the session has ended.
-      const isRefused = signedIn !== undefined && session === undefined;
-      const removals = isRefused ? sessionRemovals(context) : [];
-      const query = new URLSearchParams({ callbackUrl: redirect });
+      const removals = signedIn && !session ? sessionRemovals(context) : [];
       const newUser = signedIn?.isNewUser && redirect !== "" ? pages?.newUser : undefined;
       return {
         ...answer,
         cookies: [...answer.cookies, ...session?.cookies ?? removals],
         events: turnedAway ? TURNED_AWAY : published,
         ...(session && { session: session.token, goesOn }),
-        ...(newUser && { redirect: `${newUser}${newUser.includes("?") ? "&" : "?"}${query}` }),
+        ...(newUser && { redirect: withQuery(newUser, { callbackUrl: redirect }) }),
       };
     },
   };

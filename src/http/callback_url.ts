@@ -56,3 +56,11 @@ export function normalizeCallbackCookie(header: string, name: string, origin: st
   }
   return pairs.join(";");
 }
+
+/** The address of a page, with parameters before its fragment. */
+export function withQuery(page: string, parameters: Record<string, string | undefined>): string {
+  const given = Object.entries(parameters).filter((each): each is [string, string] => each[1] !== undefined);
+  const start = /^[^#]*\?/.test(page) ? "&" : "?";
+  // A fragment comes after the query.
+  return page.replace(/(?=#)|$/, `${start}${new URLSearchParams(given)}`);
+}

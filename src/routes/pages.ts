@@ -7,6 +7,7 @@ import { type Answer, jsonAnswer, pageAnswer, redirectAnswer } from "../core/ans
 import type { RequestContext } from "../core/context.ts";
 import { errorAnswer } from "../core/failure.ts";
 import { callbackUrlOf, flowOf } from "../core/flow.ts";
+import { withQuery } from "../http/callback_url.ts";
 import { CODE_ERRORS, errorForCode, isQueryError, type PageError } from "../pages/page_error.ts";
 import type { Page } from "../pages/types.ts";
 import type { SignedIn } from "../session/open.ts";
@@ -189,11 +190,4 @@ function ownPage(name: BuiltInPage, callbackUrl: string, { config, query }: Requ
   if (name === "signIn") return withQuery(page, { callbackUrl, error: error || undefined });
   if (name === "error") return withQuery(page, { error: String(error), code: sent.get("code") || undefined });
   return name === "verifyRequest" && query ? withQuery(page, Object.fromEntries(sent)) : page;
-}
-
-function withQuery(page: string, parameters: Record<string, string | undefined>): string {
-  const given = Object.entries(parameters).filter((each): each is [string, string] => each[1] !== undefined);
-  const start = /^[^#]*\?/.test(page) ? "&" : "?";
-  // A fragment comes after the query.
-  return page.replace(/(?=#)|$/, `${start}${new URLSearchParams(given)}`);
 }

@@ -71,10 +71,12 @@ Deno.test("with an adapter a first sign-in is told of as a sign-up, a later one 
 });
 
 Deno.test("pages.newUser is where a first sign-in leads over an adapter, and no other one", async () => {
-  const pages = { newUser: "/welcome" };
+  const pages = { newUser: "/welcome#form" };
   const leads = async (app: FastifyInstance) => {
     const { headers } = await signInAs(new Client(app), "one", ADA);
-    return new URL(String(headers.location), "http://localhost").pathname;
+    const { pathname, hash, searchParams } = new URL(String(headers.location), "http://localhost");
+    if (hash) assertEquals([hash, searchParams.has("callbackUrl")], ["#form", true]);
+    return pathname;
   };
   for (const strategy of ["jwt", "database"] as const) {
     await using parts = await toldApp({ pages, adapter: memoryAdapter(), session: { strategy } });
