@@ -39,7 +39,8 @@ export function toText(findings: readonly Finding[]): string {
 export function reasonOf(cause: unknown): string {
   const messages = [...errorChain(cause)].map(({ message }: { message?: unknown }) => String(message ?? ""));
   const isNew = (text: string, index: number) => !messages.slice(0, index).some((before) => before.includes(text));
-  const text = messages.filter(isNew).join(": ") || String(cause);
+  const text = messages.filter((text, index) => text && isNew(text, index)).join(": ").replace(/\.$/, "") ||
+    String(cause);
   if ((cause as { name?: unknown } | null)?.name === "TimeoutError") {
     return "there is no answer in time (--timeout allows more)";
   }

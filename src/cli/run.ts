@@ -50,7 +50,7 @@ export async function run([command, ...args]: string[]): Promise<Outcome> {
   if ([command, ...args].some((arg) => arg === "--help" || arg === "-h")) return done(USAGE);
   try {
     // As the range of a new project
-    if (command === "--version") return done((await import("./init/templates.ts")).VERSION.slice(1));
+    if ([command, ...args].includes("--version")) return done((await import("./init/templates.ts")).VERSION.slice(1));
     if (Object.hasOwn(COMMANDS, command)) return await COMMANDS[command as keyof typeof COMMANDS](args);
     throw new UsageError(`There is no command ${JSON.stringify(command)}: use doctor, secret, init or schema.`);
   } catch (error) {

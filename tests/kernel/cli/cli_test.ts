@@ -758,7 +758,9 @@ Deno.test("doctor --url: frame-ancestors is as good as X-Frame-Options", async (
 
 Deno.test("--version prints the version of the package", async () => {
   const { version } = JSON.parse(await readFile(join(root, "deno.json"), "utf8"));
-  assertEquals(await run(["--version"]), { code: 0, output: version, complaint: "" });
+  for (const args of [["--version"], ["doctor", "--version"]]) {
+    assertEquals(await run(args), { code: 0, output: version, complaint: "" });
+  }
 });
 
 Deno.test("a command that is named like a method of objects is none", async () => {
