@@ -74,7 +74,7 @@ export function createAuth<Returned extends DefaultSession, None extends readonl
 
 function authOf(config: CreateAuthConfig): AuthObject {
   if (!isConfiguration(config)) {
-    throw invalid("createAuth()", "give it a configuration: `createAuth({ providers: [GitHub] })`.");
+    throw invalid("createAuth()", "give it a configuration with `providers`: `createAuth({ providers: [GitHub] })`.");
   }
   const own = config as unknown as FastifyAuthConfig;
   return withoutPlugin<AuthObject>({

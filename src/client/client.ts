@@ -197,7 +197,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
 
   async function signOut(options: SignOutOptions = {}): Promise<AuthResult> {
     // As the listener of a click it is given the event.
-    if ("redirectTo" in options) assertOptions(options);
+    if (!("target" in options)) assertOptions(options);
     const sent = await post("/signout", callbackOf(options));
     // The browser has no session any more, also if the server could not end it.
     if (!sent.ok && sent.status === 503) tell();

@@ -70,7 +70,9 @@ export function redisStore(client: IoRedisClient | NodeRedisClient, options: Red
   ) {
     throw invalidConfig("redisStore() takes a client of `ioredis`, or a connected one of `redis`: no URL, no promise.");
   }
-  const { prefix = "fastify-authjs:" } = options;
+  const { prefix = "fastify-authjs:", ...others } = options;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) throw invalidConfig(`redisStore() has no option \`${unknown}\`: write \`{ prefix }\`.`);
   const send = (command: string, ...args: string[]) => sendCommand(client, command, ...args);
   const lock = (key: string) => `${prefix}lock:${key}`;
   const value = (key: string) => `${prefix}result:${key}`;

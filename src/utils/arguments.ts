@@ -28,8 +28,8 @@ export function assertSessionArguments(request: unknown, config: unknown): void 
   if (isConfiguration(config)) return;
   throw invalid(
     "getSession()",
-    "its second argument is the configuration that FastifyAuth() was given: `await getSession(request, config)`. The " +
-      "object of createAuth() has its own: `await auth.getSession(request)`.",
+    "its second argument is the configuration that FastifyAuth() was given, an object with `providers`: `await " +
+      "getSession(request, config)`. The object of createAuth() has its own: `await auth.getSession(request)`.",
   );
 }
 
@@ -44,7 +44,7 @@ export function assertObject(value: unknown, what: string, names?: readonly stri
     for (const name of names ? Object.keys(value) : []) if (!names!.includes(name)) unknown ??= name;
     if (unknown === undefined) return;
     const fields = names!.includes("fields") ? "; what the user has entered goes under `fields`" : "";
-    const advice = unknown === "redirectTo" ? "write `callbackUrl`" : `there are ${names!.join(", ")}${fields}`;
+    const advice = unknown === "redirectTo" ? "write `callbackUrl`" : `the options are ${names!.join(", ")}${fields}`;
     problem = `have no \`${unknown}\`: ${advice}`;
   }
   throw new FastifyAuthError("FST_AUTHJS_BODY_INVALID", `The ${what} ${problem}.`);

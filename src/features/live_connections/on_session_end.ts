@@ -3,7 +3,7 @@ import { JWTSessionError } from "@auth/core/errors";
 import { clearTimeout, setTimeout } from "node:timers";
 import type { ActionAuth } from "../../actions/perform.ts";
 import { toCoreLogger } from "../../core/logger.ts";
-import { assertSessionArguments, invalid } from "../../utils/arguments.ts";
+import { assertObject, assertSessionArguments, invalid } from "../../utils/arguments.ts";
 import { presentedToken } from "../../instance/read_session.ts";
 import { Refusal } from "../../jwt/jwe.ts";
 import { readSessionCookie } from "../../session/cookie.ts";
@@ -61,9 +61,11 @@ export async function onSessionEnd(
   { instance, config }: ActionAuth,
   request: LiveRequest,
   callback: () => unknown,
-  { interval = INTERVAL_MS }: { readonly interval?: number } = {},
+  options: { readonly interval?: number } = {},
 ): Promise<() => void> {
   assertSessionArguments(request, config);
+  assertObject(options, "options of onSessionEnd()", ["interval"]);
+  const { interval = INTERVAL_MS } = options;
   if (typeof callback !== "function") throw invalid("onSessionEnd()", "give it a function to call at the end.");
   if (typeof interval !== "number" || !(interval > 0 && interval <= LONGEST_MS)) {
     throw invalid("onSessionEnd()", `\`interval\` is in milliseconds, from 1 to ${LONGEST_MS}.`);

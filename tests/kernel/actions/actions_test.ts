@@ -131,7 +131,7 @@ Deno.test("signIn() refuses parameters that protect the flow, and unknown provid
 const ODD_OPTIONS: Record<string, [Handler, string]> = {
   "what the user has entered, beside the options": [
     (auth, request, reply) => auth.signIn(request, reply, "credentials", MINE as object),
-    "The options of signIn() have no `username`: there are fields, callbackUrl, redirect, rememberMe, " +
+    "The options of signIn() have no `username`: the options are fields, callbackUrl, redirect, rememberMe, " +
     "authorizationParams; what the user has entered goes under `fields`.",
   ],
   "the redirectTo of Auth.js 5": [
@@ -140,11 +140,11 @@ const ODD_OPTIONS: Record<string, [Handler, string]> = {
   ],
   "an option of a sign-out": [
     (auth, request, reply) => auth.signOut(request, reply, { callbackURL: "/" } as object),
-    "The options of signOut() have no `callbackURL`: there are callbackUrl, redirect, allowGet, providerLogout.",
+    "The options of signOut() have no `callbackURL`: the options are callbackUrl, redirect, allowGet, providerLogout.",
   ],
   "an option of an update": [
     (auth, request, reply) => auth.updateSession(request, reply, {}, { redirect: false } as object),
-    "The options of updateSession() have no `redirect`: there are allowGet.",
+    "The options of updateSession() have no `redirect`: the options are allowGet.",
   ],
   "an option of a link": [
     (auth, request, reply) => auth.linkAccount(request, reply, "github", { redirectTo: "/" } as object),
@@ -153,15 +153,15 @@ const ODD_OPTIONS: Record<string, [Handler, string]> = {
   "an option of the removal of an account": [
     (auth, request) =>
       auth.unlinkAccount(request, { provider: "a", providerAccountId: "1" }, { other: true } as object),
-    "The options of unlinkAccount() have no `other`: there are allowGet, otherSignInMethod.",
+    "The options of unlinkAccount() have no `other`: the options are allowGet, otherSignInMethod.",
   ],
   "an option of the end of all sessions": [
     (auth) => auth.revokeSessions("1", { exept: "id" } as object),
-    "The options of revokeSessions() have no `exept`: there are except.",
+    "The options of revokeSessions() have no `exept`: the options are except.",
   ],
   "an option of an access token": [
     (auth, request) => auth.issueToken(request, { audience: "a", scope: ["b"] } as never),
-    "The options of issueToken() have no `scope`: there are audience, scopes, ttl.",
+    "The options of issueToken() have no `scope`: the options are audience, scopes, ttl.",
   ],
 };
 
