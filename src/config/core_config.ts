@@ -23,9 +23,7 @@ type Boot = Pick<Facts, "env" | "notices" | "production" | "signingKeys"> & { re
 const OF_CORE: readonly (keyof AuthConfig & keyof FastifyAuthConfig)[] = [
   "cookies",
   "debug",
-  "events",
   "experimental",
-  "logger",
   "redirectProxyUrl",
   "secret",
   "skipCSRFCheck",
@@ -33,6 +31,8 @@ const OF_CORE: readonly (keyof AuthConfig & keyof FastifyAuthConfig)[] = [
   "trustHost",
   "useSecureCookies",
 ];
+
+const EVENTS = ["createUser", "linkAccount", "session", "signIn", "signOut", "updateUser"] as const;
 
 /** Makes it: the defaults of this package come first, then those that core takes from the environment. */
 export function coreConfig(config: FastifyAuthConfig, boot: Boot) {
@@ -48,10 +48,13 @@ export function coreConfig(config: FastifyAuthConfig, boot: Boot) {
   const { maxAge, tokenMaxAge, updateAge } = lifetimesOf(config);
   // Without a function of the application of 256 random bits: core's default, a UUID, has 122, and OWASP ASVS 5
   // (7.2.3) asks for 128. Digits of one case stay apart if a database compares text without regard to case.
-  const generate = config.session?.generateSessionToken ?? (() => randomBytes(32).toString("hex"));
+  const generate = config.session?.generateSessionToken?.bind(config.session) ??
+    (() => randomBytes(32).toString("hex"));
   const generateSessionToken: TokenGenerator = (tag = "") => generate() + tag;
   const core: AuthConfig & { providers: Provider[] } = {
     ...Object.fromEntries(OF_CORE.filter((name) => name in config).map((name) => [name, config[name]])),
+    ...(config.events && { events: methodsOf(config.events, EVENTS) }),
+    ...(config.logger && { logger: methodsOf(config.logger, ["debug", "error", "warn"]) }),
     pages: Object.fromEntries(pages.filter(([, page]) => page !== undefined)),
     // Core decides only about a warning by it; each request gets that of its mount.
     basePath: "/auth",
@@ -105,6 +108,14 @@ function codecOf(maxAge: number, jwt: Partial<JWTOptions> = {}) {
   if (codec.encode === coreEncode) codec.encode = encode;
   if (codec.decode === coreDecode) codec.decode = decode;
   return codec;
+}
+
+/** The functions of an object by their names, also if they are methods of a class: they keep their `this`. */
+function methodsOf<T extends object>(given: T, names: readonly (keyof T)[]): Partial<T> {
+  const found = names.filter((name) => typeof given[name] === "function");
+  return Object.fromEntries(
+    found.map((name) => [name, (given[name] as (...args: never[]) => unknown).bind(given)]),
+  ) as Partial<T>;
 }
 
 /** Makes a session token that ends with `tag`, which has what the row cannot say otherwise. */

@@ -629,8 +629,37 @@ Deno.test("callbacks and codecs that are methods of a class are called, with the
       return Promise.resolve(JSON.parse(atob(token!.slice(this.#prefix.length))));
     }
   }
+  class Told {
+    #names: string[] = [];
+    get names() {
+      return this.#names;
+    }
+    signIn({ user }: { user: { name?: string | null } }) {
+      this.#names.push(`signed in: ${user.name}`);
+    }
+    session() {
+      this.#names.push("read");
+    }
+    error({ name }: Error) {
+      this.#names.push(name);
+    }
+  }
+  class Lifetime {
+    #count = 0;
+    generateSessionToken() {
+      return `token-${++this.#count}-${crypto.randomUUID()}`;
+    }
+  }
+  const told = new Told() as Told & NonNullable<FastifyAuthConfig["events"]> & { warn?: never; debug?: never };
   const callbacks = new Callbacks() as unknown as NonNullable<FastifyAuthConfig["callbacks"]>;
-  await using app = await testApp(testConfig({ callbacks, jwt: new Codec() }));
+  const config = testConfig({
+    callbacks,
+    jwt: new Codec(),
+    events: told as unknown as NonNullable<FastifyAuthConfig["events"]>,
+    logger: told as never,
+    session: new Lifetime(),
+  });
+  await using app = await testApp(config);
   const client = new Client(app);
   await client.signIn({ username: "ada", password: "open" });
   assert(client.cookies.get("authjs.session-token")!.startsWith("own%3A"), [...client.cookies].join());
@@ -638,4 +667,5 @@ Deno.test("callbacks and codecs that are methods of a class are called, with the
   const other = new Client(app);
   await other.signIn({ username: "bob", password: "open" }).catch(() => {});
   assertEquals((await other.get("/auth/session")).json(), null);
+  assertEquals(told.names, ["signed in: ada", "read", "AccessDenied"]);
 });
