@@ -15,9 +15,10 @@ export function isWrittenBack({ server }: SessionRequest): boolean {
   return WRITES_BACK in server;
 }
 
-/** Whether the reply to this request will. */
+/** Whether the reply to this request will: one that has left or that may open a WebSocket carries nothing. */
 export function canCarryCookies(request: SessionRequest): boolean {
-  return isWrittenBack(request) && !RequestReads.of(request).hasLeft;
+  if (!isWrittenBack(request) || RequestReads.of(request).hasLeft) return false;
+  return request.headers.upgrade?.toLowerCase() !== "websocket";
 }
 
 export function writeBack(scope: FastifyInstance): void {

@@ -129,8 +129,8 @@ export class RequestReads {
 
   /** Whether the reply has left. One that opens a WebSocket carries nothing. */
   get hasLeft(): boolean {
-    return this.isSent || this.reply?.raw.headersSent === true ||
-      this.#headers.upgrade?.toLowerCase() === "websocket";
+    const { raw, request } = this.reply ?? {};
+    return this.isSent || raw?.headersSent === true || (request?.raw as { upgrade?: boolean })?.upgrade === true;
   }
 
   /** Waits also for a read that no handler awaits: it may have used up a refresh token. Then asks other processes. */

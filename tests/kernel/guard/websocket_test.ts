@@ -2,19 +2,19 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
 import websocket from "@fastify/websocket";
-import { FastifyAuth, type FastifyAuthConfig, getSession, requireSession } from "fastify-authjs";
+import { FastifyAuth, type FastifyAuthConfig, getSession, type JWT, requireSession } from "fastify-authjs";
 import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { WebSocket } from "ws";
-import { testConfig } from "../../support/app.ts";
+import { captureLog, testConfig } from "../../support/app.ts";
 import { Client } from "../../support/client.ts";
 
 const ada = { username: "ada", password: "open" };
 
 /** An application that tells each socket its session: `/open` to all, `/guarded` and `/staff` to some users. */
-async function socketApp(overrides: Partial<FastifyAuthConfig> = {}) {
+async function socketApp(overrides: Partial<FastifyAuthConfig> = {}, server: object = {}) {
   const config = testConfig(overrides);
-  const app = Fastify() as unknown as FastifyInstance;
+  const app = Fastify(server) as unknown as FastifyInstance;
   await app.register(websocket);
   await app.register(FastifyAuth(config), { prefix: "/auth" });
   await app.register((scope, _options, done) => {
@@ -186,4 +186,21 @@ Deno.test("G2: a guard refuses a WebSocket that a page of another origin opens, 
       await using _socket = await opened(url, { cookie, ...(origin && { origin }) });
     }
   }
+});
+
+Deno.test("a session cookie that is new for a socket is lost, and the log says so once", async () => {
+  const { logger, lines } = captureLog();
+  const changed = { jwt: ({ token }: { token: JWT }) => ({ ...token, changed: Number(token.changed ?? 0) + 1 }) };
+  const { app, client, address } = await socketApp({ callbacks: changed }, { logger });
+  await using _app = app;
+  await client.signIn(ada);
+  for (let i = 0; i < 2; i++) {
+    await using socket = await open(`${address}/open`, { cookie: client.cookie! }) as Opened;
+    assertEquals((await socket.next())?.user.name, "ada");
+    socket.send("again");
+    assertEquals((await socket.next())?.user.name, "ada");
+  }
+  const losses = lines.filter(({ code }) => code === "FST_AUTHJS_WARN_LOST_COOKIE");
+  assertEquals(losses.length, 1);
+  assertStringIncludes(losses[0]!.msg, "WebSocket");
 });
