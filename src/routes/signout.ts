@@ -21,7 +21,8 @@ export async function handleSignOut(context: RequestContext, asked?: FeatureSign
   if (refused !== undefined) return refused;
   const afterwards = await Promise.all(context.auth.hooks.map(({ onSignOut }) => onSignOut?.(context, asked)));
   let answer = await signOut(context);
-  const failure = await endRemovedSession(answer, context);
+  // The end of a row is told already.
+  const failure = context.settings.strategy === "jwt" ? await endRemovedSession(answer, context) : undefined;
   // The browser signs out all the same.
   if (failure !== undefined) return failedAnswer(unavailableError(failure), answer.cookies);
   for (const lead of afterwards) answer = await lead?.(answer) ?? answer;
