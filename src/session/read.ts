@@ -71,7 +71,6 @@ export function toSession(value: unknown, context: Pick<ReadContext, "logger" | 
     if (typeof user !== "object" || user === null || Array.isArray(user)) return null;
     return expires === undefined || typeof expires === "string" ? session : null;
   } catch (error) {
-    // A BigInt, a cycle.
     const problem = "`callbacks.session` returned a session that JSON cannot hold, so there is none";
     context.logger.error(new TypeError(`${problem}: ${rootMessage(error)}`));
     return null;

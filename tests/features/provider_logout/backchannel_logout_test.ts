@@ -445,7 +445,7 @@ Deno.test("where the store fails the answer is an error, and the token can be se
   });
 });
 
-Deno.test("sessions that have ended leave the index, whoever ended them", () => {
+Deno.test("sessions that a sign-out or a logout has ended are taken off the index", () => {
   const store = memoryStore();
   const sets = new Set<string>();
   const add: typeof store.add = (key, ...rest) => {
