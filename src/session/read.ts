@@ -6,7 +6,7 @@ import type { Log, NoticeCode } from "../config/notices.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import type { Session } from "../types.ts";
-import { rootMessage } from "../utils/error_chain.ts";
+import { rootMessage, toError } from "../utils/error_chain.ts";
 import { plainCopy } from "../utils/plain_copy.ts";
 import type { SessionSettings } from "./settings.ts";
 
@@ -95,7 +95,7 @@ export async function finishSession(
 
 /** An error of core's around what was caught, which its constructors take though their types do not say so. */
 export function wrapError(kind: new (cause?: string) => AuthError, cause: unknown): AuthError {
-  return new kind(cause as string);
+  return new kind(toError(cause) as unknown as string);
 }
 
 /** 503, or the `statusCode` of what was thrown. The session stays: the next read may succeed. */
