@@ -120,3 +120,28 @@ Deno.test("an adapter that writes the whole row does not bring a session back th
     assertEquals(tables.sessions.size, 0);
   });
 });
+
+Deno.test("a read that refreshes gives no session that another process has ended meanwhile", async () => {
+  let called = () => {};
+  const isCalled = new Promise<void>((resolve) => called = resolve);
+  let refresh = () => {};
+  const isRefreshed = new Promise<void>((resolve) => refresh = resolve);
+  await using processes = await twoProcesses({
+    callbacks: {
+      async jwt({ token, account }) {
+        if (account) return token;
+        called();
+        await isRefreshed;
+        return { ...token, refreshed: true };
+      },
+    },
+  });
+  const { one, two } = processes;
+  await one.signIn({ username: "ada", password: "open" });
+  for (const [name, value] of one.cookies) two.cookies.set(name, value);
+  const reading = one.get("/auth/session");
+  await isCalled;
+  await two.signOut();
+  refresh();
+  assertEquals((await reading).json(), null);
+});
