@@ -44,6 +44,18 @@ function inMemory(): Database & { readonly tables: MemoryTables } {
   };
 }
 
+/** A database in memory that writes no tokens while `fails` is set. */
+function failing() {
+  const database = inMemory();
+  const own = {
+    ...database,
+    fails: false,
+    update: (account: AccountTokens) =>
+      own.fails ? Promise.reject(new Error("no connection")) : database.update(account),
+  };
+  return own;
+}
+
 const accounts = sqliteTable("account", {
   userId: text().notNull(),
   type: text().notNull(),
@@ -282,17 +294,14 @@ Deno.test("a refresh token that is refused is a 401, and a database that fails i
 });
 
 Deno.test("refreshed tokens that cannot be written are kept and written again, and the spent one is not used", async () => {
-  const database = inMemory();
+  const database = failing();
   const { logger, lines } = captureLog();
-  let fails = false;
-  const update = (account: AccountTokens) =>
-    fails ? Promise.reject(new Error("no connection")) : database.update(account);
-  await using opened = await signedInApp({ config: configOf({ ...database, update }), logger, lifetime: 5 });
+  await using opened = await signedInApp({ config: configOf(database), logger, lifetime: 5 });
   const { acme, client } = opened;
-  fails = true;
+  database.fails = true;
   const answers = await later(6, async () => [await client.get("/access"), await client.get("/access")]);
   assertEquals(answers.map(({ statusCode }) => statusCode), [503, 503]);
-  fails = false;
+  database.fails = false;
   assertEquals(await later(6, () => access(client)), { token: "access-2" });
   assertEquals([acme.refreshes, database.tables.accounts[0]!.refresh_token], [1, "refresh-2"]);
   assert(lines.some(({ level, msg }) => level >= 50 && msg.includes("They are kept for a day")));
@@ -314,53 +323,43 @@ Deno.test("refreshed tokens that one process could not write are written by anot
 });
 
 Deno.test("refreshed tokens are kept if the database and the store fail at once", async () => {
-  const database = inMemory();
-  let fails = false;
-  const update = (account: AccountTokens) =>
-    fails ? Promise.reject(new Error("no connection")) : database.update(account);
+  const database = failing();
   const shared = memoryStore();
-  const down = () => fails ? Promise.reject(new Error("no connection")) : undefined;
+  const down = () => database.fails ? Promise.reject(new Error("no connection")) : undefined;
   const store = {
     ...shared,
     get: (names: readonly string[]) => down() ?? shared.get(names),
     set: (name: string, value: string, milliseconds: number) => down() ?? shared.set(name, value, milliseconds),
   };
-  const config = { ...configOf({ ...database, update }), store };
-  await using opened = await signedInApp({ config, lifetime: 5 });
+  await using opened = await signedInApp({ config: { ...configOf(database), store }, lifetime: 5 });
   const { acme, client } = opened;
-  fails = true;
+  database.fails = true;
   assertEquals((await later(6, () => client.get("/access"))).statusCode, 503);
-  fails = false;
+  database.fails = false;
   assertEquals(await later(60, () => access(client)), { token: "access-2" });
   assertEquals(acme.refreshes, 1);
 });
 
 Deno.test("once refreshed tokens were written, a refresh token that stays is used again", async () => {
-  const database = inMemory();
-  let fails = false;
-  const update = (account: AccountTokens) =>
-    fails ? Promise.reject(new Error("no connection")) : database.update(account);
-  await using opened = await signedInApp({ config: configOf({ ...database, update }), lifetime: 5 });
+  const database = failing();
+  await using opened = await signedInApp({ config: configOf(database), lifetime: 5 });
   const { acme, client } = opened;
   acme.answer = () => Response.json({ access_token: `next-${acme.refreshes}`, token_type: "bearer", expires_in: 3600 });
   const get = (seconds: number) => later(seconds, () => client.get("/access"));
-  fails = true;
+  database.fails = true;
   assertEquals((await get(6)).statusCode, 503);
-  fails = false;
+  database.fails = false;
   assertEquals((await get(6)).json(), { token: "next-1" });
   assertEquals((await get(3700)).json(), { token: "next-2" });
 });
 
 Deno.test("refreshed tokens that could not be written give way to those of a later sign-in", async () => {
-  const database = inMemory();
-  let fails = false;
-  const update = (account: AccountTokens) =>
-    fails ? Promise.reject(new Error("no connection")) : database.update(account);
-  await using opened = await signedInApp({ config: configOf({ ...database, update }), lifetime: 5 });
+  const database = failing();
+  await using opened = await signedInApp({ config: configOf(database), lifetime: 5 });
   const { acme, client } = opened;
-  fails = true;
+  database.fails = true;
   assertEquals((await later(6, () => client.get("/access"))).statusCode, 503);
-  fails = false;
+  database.fails = false;
   acme.lifetime = 40;
   await signIn(client);
   acme.lifetime = 3600;

@@ -383,6 +383,16 @@ Deno.test("a token is used once, also where several processes share the store", 
     assertEquals(await isSignedIn(browser), false);
   }));
 
+Deno.test("a session whose sub is a number is ended, too", () =>
+  withLogout({
+    config: { callbacks: { jwt: ({ token, account }) => account ? { ...token, sub: 7 as never } : token } },
+  }, async ({ app, op, signIn }) => {
+    const { browser } = await signIn();
+    assert(await isSignedIn(browser));
+    assertEquals((await post(app, await makeToken(op.issuer))).statusCode, 200);
+    assertEquals(await isSignedIn(browser), false);
+  }));
+
 Deno.test("a token that comes late does not end sessions that began since", () =>
   withLogout({}, async ({ app, op, signIn }) => {
     const { browser } = await signIn();

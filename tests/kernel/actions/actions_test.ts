@@ -159,6 +159,10 @@ const ODD_OPTIONS: Record<string, [Handler, string]> = {
     (auth) => auth.revokeSessions("1", { exept: "id" } as object),
     "The options of revokeSessions() have no `exept`: the options are except.",
   ],
+  "an option of a connection that stays open": [
+    (auth, request) => auth.onSessionEnd(request, () => {}, { intervall: 5 } as object),
+    "The options of onSessionEnd() have no `intervall`: the options are interval.",
+  ],
   "an option of an access token": [
     (auth, request) => auth.issueToken(request, { audience: "a", scope: ["b"] } as never),
     "The options of issueToken() have no `scope`: the options are audience, scopes, ttl.",
