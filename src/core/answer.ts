@@ -9,6 +9,7 @@ import type { EventDetails } from "../telemetry/events.ts";
 import type { AuthEvents } from "../types.ts";
 
 export interface Answer {
+  /** The HTTP status, unless there is a redirect. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: unknown;

@@ -31,6 +31,7 @@ export class RouteGuards {
   readonly #unseen = new WeakMap<object, Declaration | false>();
   /** The routes that were seen, until the application is ready. */
   readonly #seen = new Map<RouteOptions, FastifyInstance>();
+  /** The instances with our `onRoute` hook. */
   readonly #watched = new WeakSet<object>();
 
   /** The guards of the application that an instance is part of. */

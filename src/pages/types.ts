@@ -41,7 +41,9 @@ export interface SignInPage extends Wait, Flow {
   readonly kind: "signIn" | "signInAgain";
   readonly providers: readonly ProviderView[];
   readonly error?: PageError | undefined;
+  /** The name of the user who signs in again. */
   readonly name?: string | undefined;
+  /** The parameters of authorization requests. */
   readonly authorization?: string;
   /** What the page was asked for with, which its forms send: one that fails leads to the same page. */
   readonly asked?: string | undefined;
@@ -95,13 +97,14 @@ interface VerifyRequestPage extends Partial<Flow> {
   readonly kind: "verifyRequest";
   /** Where the code of the mail is posted to, a path; `undefined` if this browser cannot use one. */
   readonly action?: string | undefined;
+  /** Why a code did not sign in. */
   readonly error?: CodeError | undefined;
 }
 
 /** What a mailed sign-in link opens: only its form signs in. */
 interface ConfirmPage extends Partial<Flow> {
   readonly kind: "confirm";
-  /** A path. */
+  /** Where the form is posted to, a path. */
   readonly action: string;
   readonly fields: Readonly<Record<string, string>>;
   readonly email?: string | undefined;
@@ -128,6 +131,7 @@ export interface PageView {
   readonly nonce: Readonly<Record<"script" | "style", string>>;
   /** The mount path, percent-encoded, without a trailing slash. */
   readonly mountPath: string;
+  /** The host that users see, with its port. */
   readonly site: string;
   readonly look: Look;
   readonly assets: AssetAddresses;

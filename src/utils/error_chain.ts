@@ -11,6 +11,7 @@ export function toError(thrown: unknown): Error {
   return new Error(`What was thrown is no error: ${what}`, { cause: thrown });
 }
 
+/** Limits how many errors are read. */
 const MOST = 20;
 
 /** The error and its causes, each once, outermost first. */

@@ -22,7 +22,9 @@ const DAY = 24 * 60 * 60;
 const REPLACED_AFTER = 30 * DAY * 1000, PUBLISHED_FOR = 40 * DAY * 1000;
 
 interface SigningKey {
+  /** A private key. */
   readonly jwk: JWK & { readonly kid: string; readonly alg: string };
+  /** When it was made. */
   readonly at: number;
 }
 

@@ -15,6 +15,7 @@ interface Description extends FastifySchema {
   readonly consumes?: readonly string[];
   readonly produces?: readonly string[];
   readonly of?: (provider: ProviderSummary) => boolean;
+  /** The fields of its form besides the CSRF token. */
   readonly fields?: (config: ResolvedConfig) => Fields;
 }
 
