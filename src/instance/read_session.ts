@@ -46,9 +46,9 @@ export async function readClaims(request: SessionRequest, config: FastifyAuthCon
 }
 
 async function read(reads: RequestReads, latest: LatestRead): Promise<SessionRead> {
-  latest.at = monotonicNow();
   reads.underWay++;
   const { request } = reads;
+  const began = latest.at;
   let found = SIGNED_OUT;
   try {
     const auth = authInstance(latest.config);
@@ -57,7 +57,7 @@ async function read(reads: RequestReads, latest: LatestRead): Promise<SessionRea
     if (presented !== undefined) {
       const { cookie, settings } = presented;
       const { length } = cookie.token;
-      const context = latest.context = contextOf(auth, request, settings);
+      const context = latest.context = contextOf(auth, request, settings, began);
       if (cookie.isRepeated) {
         warnOnce(context, "repeated cookie", "FST_AUTHJS_WARN_COOKIE", repeated(cookie));
       }
@@ -69,7 +69,7 @@ async function read(reads: RequestReads, latest: LatestRead): Promise<SessionRea
       // The cookies of the client are those of another session, or of none.
       if (settings.use === "header") found = { ...found, update: undefined };
     }
-    if (sessionReads.hasSubscribers) publish(auth, found, latest.at);
+    if (sessionReads.hasSubscribers) publish(auth, found, began);
     if (found.update !== undefined && !isWrittenBack(request)) {
       warnOnce({ auth, log: request.log }, "lost renewal", "FST_AUTHJS_WARN_LOST_COOKIE", lostAt(request));
     }
@@ -96,7 +96,12 @@ async function isUsable(auth: AuthInstance, request: SessionRequest): Promise<bo
   return false;
 }
 
-function contextOf(auth: AuthInstance, request: SessionRequest, settings: SessionSettings): ReadContext {
+function contextOf(
+  auth: AuthInstance,
+  request: SessionRequest,
+  settings: SessionSettings,
+  began = monotonicNow(),
+): ReadContext {
   const { log, headers } = request;
   return {
     settings,
@@ -105,6 +110,7 @@ function contextOf(auth: AuthInstance, request: SessionRequest, settings: Sessio
     log,
     logger: toCoreLogger(log, auth.config.core.logger, auth.config.core.debug),
     canSetCookie: () => settings.use === "cookie" && canCarryCookies(request),
+    began,
     name: "",
   };
 }

@@ -16,6 +16,7 @@ import { cookieEnd } from "../session/settings.ts";
 import { readRow } from "../session/read_token.ts";
 import { updateInTurn } from "../session/in_turn.ts";
 import { runCallbacks } from "../session/renew.ts";
+import { monotonicNow } from "../utils/time.ts";
 import { UNCACHED } from "./pages.ts";
 import { endRemovedSession, sessionHasEnded } from "./session_change.ts";
 
@@ -56,7 +57,7 @@ async function updateToken(newest: string, name: string, context: RequestContext
   const { live } = settings;
   if (await sessionHasEnded(held.token, context)) return jsonAnswer(null);
   const update = { data: context.body?.data };
-  const reading: ReadContext = { ...context, canSetCookie: () => true, update, name };
+  const reading: ReadContext = { ...context, canSetCookie: () => true, update, began: monotonicNow(), name };
   const run = settings.strategy === "jwt" ? updateClaims : updateRow;
   const isAsync = settings.mayWait || live.hasAsyncCallbacks;
   const work = () => run(newest, reading, context);

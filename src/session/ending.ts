@@ -3,7 +3,6 @@ import type { LoggerInstance } from "@auth/core/types";
 import type { ListedSession } from "../adapter/added_methods.ts";
 import type { NamedSession, SessionHooks, SessionUse } from "../features/feature.ts";
 import { removalOf } from "../http/set_cookie.ts";
-import { monotonicNow } from "../utils/time.ts";
 import type { SessionCookie } from "./cookie.ts";
 import { MOST_TURNS, REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { rowName } from "./name.ts";
@@ -50,8 +49,7 @@ export function removal(
 
 /** Sets cookies unless the session ended after the read, here or in another process. */
 export function cookieUpdate(cookies: CookieUpdate["cookies"], context: ReadContext, sealed?: string): CookieUpdate {
-  const { name, settings: { live, refresh, cookie } } = context;
-  const began = monotonicNow();
+  const { name, began, settings: { live, refresh, cookie } } = context;
   return {
     name: cookie.name,
     cookies,

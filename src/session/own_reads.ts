@@ -1,8 +1,9 @@
 /** Which read a function of the application runs in. It must not wait for that read, which waits for the function. */
+import type { JWT } from "@auth/core/jwt";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { FastifyAuthError } from "../errors.ts";
 import { withDeadline } from "../utils/time.ts";
-import { type ReadContext, type SessionRead, toSession, warnOnce } from "./read.ts";
+import { CallbackFailure, type ReadContext, type SessionRead, toSession, warnOnce } from "./read.ts";
 
 /** The read or update that runs, and those in which functions of the application began it. */
 const storage = new AsyncLocalStorage<ReadContext[]>();
@@ -24,43 +25,63 @@ export async function asOwn<Result>(context: ReadContext, work: () => Promise<Re
   }
 }
 
-/** Calls a callback. The first one that returns a promise may be called outside of {@linkcode asOwn}. */
-export async function callOwn(name: "jwt" | "session", params: object, context: ReadContext): Promise<unknown> {
-  const { callbacks, live } = context.settings;
-  if (storage.getStore()?.includes(context)) return await callbacks[name]!(params as never);
-  calling.push(context);
+/**
+ * Calls a callback, or gives what core's own one would. The first one that returns a promise may be called outside of
+ * {@linkcode asOwn}. Throws a {@linkcode CallbackFailure} if it does.
+ */
+export async function callOwn(name: "jwt" | "session", params: CallbackParams, context: ReadContext): Promise<unknown> {
+  const { callbacks: { [name]: callback }, live } = context.settings;
+  if (callback === undefined) return name === "jwt" ? params.token : params.session;
+  const isWithin = storage.getStore()?.includes(context);
+  if (!isWithin) calling.push(context);
   context.call = undefined;
   try {
-    const result: unknown = callbacks[name]!(params as never);
-    if (!(result instanceof Promise)) return result;
+    const result = callback(params as never) as PromiseLike<unknown> | null;
+    if (typeof result?.then !== "function") return result;
     live.hasAsyncCallbacks = true;
     return await (context.call = result);
+  } catch (error) {
+    throw new CallbackFailure(`\`${name}\` callback`, error);
   } finally {
-    calling.splice(calling.lastIndexOf(context), 1);
+    if (!isWithin) calling.splice(calling.lastIndexOf(context), 1);
   }
 }
 
 /** The read or update in which this runs, if another one would wait for it: it is the same, or of the same session. */
-export async function ownReadOf(asked: Pick<ReadContext, "name" | "settings">): Promise<ReadContext | undefined> {
-  const { waitLimit } = asked.settings.refresh;
-  for (const context of storage.getStore() ?? []) if (wouldWaitFor(context, asked)) return context;
-  for (const context of calling.filter((each) => wouldWaitFor(each, asked))) {
-    const { call } = context;
+export async function ownReadOf(asked: Asked): Promise<ReadContext | undefined> {
+  for (let caller; (caller = callerOf(asked)) !== undefined;) {
+    const { call } = caller;
     // Nothing else runs until the callback returns.
-    if (call === undefined) return context;
+    if (call === undefined || !calling.includes(caller)) return caller;
     // After that, this may be part of what its promise waits for, or of another request: neither gets half a session.
-    await withDeadline(call, waitLimit, () => new Error()).catch(() => {});
-    if (context.call === call && calling.includes(context)) return { ...context, known: undefined };
+    await withDeadline(call, asked.settings.refresh.waitLimit, () => new Error()).catch(() => {});
+    if (caller.call === call && calling.includes(caller)) return { ...caller, known: undefined };
   }
 }
 
-function wouldWaitFor(context: ReadContext, asked: Pick<ReadContext, "name" | "settings">): boolean {
+/** What a callback gets, at least. */
+interface CallbackParams {
+  readonly token?: JWT;
+  readonly session: unknown;
+}
+
+type Asked = Pick<ReadContext, "name" | "settings">;
+
+/** A read or update that another one would wait for, and which may have called what runs now. */
+export function callerOf(asked: Asked): ReadContext | undefined {
+  const isCaller = (context: ReadContext) => wouldWaitFor(context, asked);
+  return storage.getStore()?.find(isCaller) ?? calling.find(isCaller);
+}
+
+function wouldWaitFor(context: ReadContext, asked: Asked): boolean {
   return context === asked || (context.name !== "" && context.name === asked.name && !context.isMade &&
     context.settings.live === asked.settings.live);
 }
 
-/** What is known of a session in the middle of its read. */
-export function knownRead(context: ReadContext): SessionRead {
+/** What is known of a session in the middle of its read, for what that waits for. */
+export async function knownRead(asked: Asked): Promise<SessionRead | undefined> {
+  const context = await ownReadOf(asked);
+  if (context === undefined) return undefined;
   warnOnce(context, "own session", "FST_AUTHJS_WARN_CALLBACK", ASKS_FOR_ITSELF);
   const { known } = context;
   if (known === undefined) {

@@ -46,6 +46,8 @@ export interface ReadContext {
   readonly logger: AuthLogger;
   readonly canSetCookie: () => boolean;
   readonly update?: { readonly data: unknown };
+  /** When the read began: what ended since is not brought back. */
+  readonly began: number;
   /** The name of the session; empty until its token is opened. */
   name: string;
   /** The session so far, what a callback gets or has returned, and its claims. */
@@ -53,7 +55,7 @@ export interface ReadContext {
   /** Whether the callbacks have made it: then only its own request waits for it, and not others of the session. */
   isMade?: boolean;
   /** The promise of a callback that was called outside of an asynchronous context. */
-  call?: Promise<unknown> | undefined;
+  call?: PromiseLike<unknown> | undefined;
 }
 
 /** The session as core makes it of claims, which a callback may add to. */

@@ -4,14 +4,13 @@ import { AdapterError, JWTSessionError, SessionTokenError } from "@auth/core/err
 import { unavailableError } from "../adapter/failure.ts";
 import { newExpiry } from "../config/lifetime.ts";
 import { Refusal } from "../jwt/jwe.ts";
-import { monotonicNow } from "../utils/time.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
 import { cookieUpdate, endedRead, endSession, hasEnded, hasEndedElsewhere, removal } from "./ending.ts";
 import { inTurn } from "./in_turn.ts";
 import { type JwtRead, MOST_TURNS } from "./live_sessions.ts";
 import { digestName, rowName } from "./name.ts";
 import { type OpenToken, openToken } from "./open.ts";
-import { knownRead, ownReadOf } from "./own_reads.ts";
+import { callerOf, callOwn, knownRead } from "./own_reads.ts";
 import {
   CallbackFailure,
   failedCallback,
@@ -34,9 +33,10 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
   try {
     const opened = await openToken(cookie.token, settings);
     const { name } = opened;
-    const began = monotonicNow();
-    const before = await knownBefore(name, cookie, context);
+    const asked = { name, settings };
+    const before = endedRead(name, cookie, context) ?? (callerOf(asked) && await knownRead(asked));
     if (before !== undefined) return before;
+    context.name = name;
     // Of two requests that renew a token, one could bring a refresh token back that the other has used.
     const read = await (settings.isShared ? readNewest(opened, context) : renew(opened, context));
     const { token: claims, session, sealed, error, endings } = read;
@@ -45,7 +45,7 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
     }
     if (error) logger.error(wrapError(JWTSessionError, error));
     await finishSession(context, { session, token: claims }, error === undefined);
-    if (live.hasEndedSince(name, began)) return SIGNED_OUT;
+    if (live.hasEndedSince(name, context.began)) return SIGNED_OUT;
     const found = { session: toSession(session, context), claims };
     if (error) return { ...removal(cookie.names, name, 0, settings), ...found };
     if (sealed === undefined) return found;
@@ -62,19 +62,6 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
     const failure = error instanceof CallbackFailure ? error : new CallbackFailure("`jwt` callback", error);
     return failedCallback(failure, JWTSessionError, context);
   }
-}
-
-/** What is known of a session before it is read: that it ended, or what a read that this one is part of has so far. */
-async function knownBefore(
-  name: string,
-  cookie: SessionCookie,
-  context: ReadContext,
-): Promise<SessionRead | undefined> {
-  const ended = endedRead(name, cookie, context);
-  if (ended !== undefined) return ended;
-  const own = await ownReadOf({ name, settings: context.settings });
-  if (own !== undefined) return knownRead(own);
-  context.name = name;
 }
 
 /** Removes the cookie of a token that is not ours, unless another process may know its key. */
@@ -130,14 +117,13 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
   const { settings: { live, hooks, refresh }, headers, logger } = context;
   const { name, token } = opened;
   const use = { userAgent: headers["user-agent"], report: logger.error };
-  const began = monotonicNow();
   if (hooks.length > 0 && await hasEndedElsewhere(opened, hooks, use)) {
     return { ...ENDED, endings: live.end(name) };
   }
   const read = refresh.store !== undefined && isRefreshDue(opened, context)
     ? await refreshInTurn(opened, context)
     : await runCallbacks(opened, context);
-  if (read === ENDED || live.hasEndedSince(name, began)) return ENDED;
+  if (read === ENDED || live.hasEndedSince(name, context.began)) return ENDED;
   if (read.token === null) {
     await endSession(token, context);
     return { ...read, endings: live.endings(name) };
@@ -182,8 +168,13 @@ function isRefreshDue({ claims, due }: OpenToken, { settings }: ReadContext): bo
 
 /** Reads the session a cookie names. Never throws: a failure is logged and, as in core, the cookie stays. */
 export async function readDatabaseSession(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
-  const name = rowName(cookie.token, context.settings.use);
-  return await knownBefore(name, cookie, context) ?? await readRow(cookie, context);
+  const { settings } = context;
+  const name = rowName(cookie.token, settings.use);
+  const asked = { name, settings };
+  const before = endedRead(name, cookie, context) ?? (callerOf(asked) && await knownRead(asked));
+  if (before !== undefined) return before;
+  context.name = name;
+  return await readRow(cookie, context);
 }
 
 export async function readRow(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
@@ -223,11 +214,7 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
     // Core's shape: the user is in both, and `newSession` is what a browser sends to update the session.
     const trigger = update && { trigger: "update" };
     const params = { session: { ...session, expires, user }, user, newSession: update?.data, ...trigger };
-    try {
-      if (callbacks.session !== undefined) shown = await callbacks.session(params as never);
-    } catch (cause) {
-      throw new CallbackFailure("`session` callback", cause);
-    }
+    if (callbacks.session !== undefined) shown = await callOwn("session", params, context);
     await finishSession(context, { session: shown });
     if (live.endings(name) > 0) return SIGNED_OUT;
     const read = { session: toSession(shown, context) };

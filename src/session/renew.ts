@@ -9,7 +9,7 @@ import type { JwtRead } from "./live_sessions.ts";
 import { namedBy, withName } from "./name.ts";
 import { isUnchanged, type OpenToken, openToken } from "./open.ts";
 import { asOwn, callOwn } from "./own_reads.ts";
-import { CallbackFailure, type ReadContext, sessionOf, warnOnce } from "./read.ts";
+import { type CallbackFailure, type ReadContext, sessionOf, warnOnce } from "./read.ts";
 import { lifetimesFor } from "./settings.ts";
 
 /** The read of a token whose session ended before the callbacks were done. */
@@ -29,10 +29,9 @@ export async function runCallbacks(opened: OpenToken, context: ReadContext): Pro
   const params = { token: claims, ...(update && { trigger: "update" }), session: update?.data };
   let token: JWT | null = claims;
   try {
-    if (callbacks.jwt !== undefined) token = await callOwn("jwt", params, context) as JWT | null;
-  } catch (error) {
-    const failure = new CallbackFailure("`jwt` callback", error);
-    if (failure.statusCode !== 401) throw failure;
+    token = await callOwn("jwt", params, context) as JWT | null;
+  } catch (failure) {
+    if ((failure as CallbackFailure).statusCode !== 401) throw failure;
     token = null;
   }
   if (token === null) return { ...ENDED };
@@ -56,16 +55,10 @@ export async function runCallbacks(opened: OpenToken, context: ReadContext): Pro
   }
 }
 
-export async function makeSession(token: JWT, expires: string, context: ReadContext): Promise<unknown> {
-  const { callbacks } = context.settings;
+export function makeSession(token: JWT, expires: string, context: ReadContext): Promise<unknown> {
   const session = sessionOf(token, expires);
   context.known = { session, token };
-  if (callbacks.session === undefined) return session;
-  try {
-    return await callOwn("session", { session, token }, context);
-  } catch (error) {
-    throw new CallbackFailure("`session` callback", error);
-  }
+  return callOwn("session", { session, token }, context);
 }
 
 /** Changes the claims of a session, unless others have done so meanwhile. Later reads give them to the browser. */

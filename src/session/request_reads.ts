@@ -3,7 +3,7 @@ import type { FastifyReply } from "fastify";
 import type { FastifyAuthConfig, SessionRequest } from "../types.ts";
 import { monotonicNow } from "../utils/time.ts";
 import { cookiesAfter } from "../http/set_cookie.ts";
-import { knownRead, ownReadOf } from "./own_reads.ts";
+import { callerOf, knownRead, ownReadOf } from "./own_reads.ts";
 import { type CookieUpdate, type ReadContext, type SessionRead, SIGNED_OUT } from "./read.ts";
 
 /** The decorator of requests that keeps their reads. A request outside of the plugin's scopes gets it late. */
@@ -25,6 +25,8 @@ export interface LatestRead {
   /** The read itself, for functions of the application that it calls. */
   context?: ReadContext;
 }
+
+const NONE = Promise.resolve(SIGNED_OUT);
 
 export interface Update extends CookieUpdate {
   readonly of: LatestRead;
@@ -76,9 +78,14 @@ export class RequestReads {
   ): Promise<SessionRead> {
     const latest = this.#latestOf(config);
     // The one that asks may be a function of the application which the read calls.
-    const own = latest.context && await ownReadOf(latest.context);
-    if (own !== undefined) return knownRead(own);
-    if (monotonicNow() - latest.at >= READ_VALID_MS) latest.result = read(this, latest);
+    const { context } = latest;
+    const known = context && callerOf(context) && await knownRead(context);
+    if (known !== undefined) return known;
+    const now = monotonicNow();
+    if (now - latest.at >= READ_VALID_MS) {
+      latest.at = now;
+      latest.result = read(this, latest);
+    }
     return await latest.result;
   }
 
@@ -89,7 +96,7 @@ export class RequestReads {
   #latestOf(config: FastifyAuthConfig): LatestRead {
     let latest = this.#latest.get(config);
     if (latest === undefined) {
-      latest = { config, result: Promise.resolve(SIGNED_OUT), at: -Infinity, isOfChange: false };
+      latest = { config, result: NONE, at: -Infinity, isOfChange: false };
       this.#latest.set(config, latest);
     }
     return latest;
@@ -103,7 +110,7 @@ export class RequestReads {
   /** Gives later reads another Cookie header, since the reply sets cookies, and what they give if it is known. */
   change(config: FastifyAuthConfig, cookies: string, known: SessionRead | undefined): void {
     const at = known === undefined ? -Infinity : monotonicNow();
-    const result = Promise.resolve(known ?? SIGNED_OUT);
+    const result = known === undefined ? NONE : Promise.resolve(known);
     this.#latest.set(config, { config, cookies, result, at, isOfChange: true });
   }
 

@@ -22,6 +22,7 @@ import type { SharedStore } from "../store/shared_store.ts";
 const CACHE_SIZE = 2 ** 22;
 
 export interface OpenClaims {
+  readonly token: string;
   readonly claims: JWT;
   /** Whether the current secret sealed the token. */
   readonly current: boolean;
@@ -100,7 +101,7 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
     cache: new LRUCache<string, OpenClaims & TokenLife>({
       maxSize: CACHE_SIZE,
       // The claims take about as much as the token.
-      sizeCalculation: (_opened, token) => 2 * token.length,
+      sizeCalculation: ({ token }) => 2 * token.length,
     }),
     generateSessionToken: core.session!.generateSessionToken! as TokenGenerator,
     rows: core.adapter,

@@ -16,7 +16,7 @@ export function monotonicNow(): number {
  * Settles as the promise does, or rejects after a time. The work itself is not stopped; its result is ignored.
  * @param milliseconds The time; 0 or less for no limit.
  */
-export async function withDeadline<T>(work: Promise<T>, milliseconds: number, onTimeout: () => Error): Promise<T> {
+export async function withDeadline<T>(work: PromiseLike<T>, milliseconds: number, onTimeout: () => Error): Promise<T> {
   if (milliseconds <= 0) return await work;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {
