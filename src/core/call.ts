@@ -58,11 +58,7 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
       decode: () => Promise.resolve(call.signedIn),
     } as AuthConfig["jwt"] & object,
     session: { strategy: "jwt", maxAge: settings.maxAge },
-    cookies: {
-      ...CHECK_COOKIES,
-      sessionToken: { name: SESSION },
-      callbackUrl: settings.callbackUrlCookie,
-    },
+    cookies: { ...CHECK_COOKIES, sessionToken: { name: SESSION }, callbackUrl: settings.callbackUrlCookie },
     adapter: { ...MISSING_METHODS, ...adapter ?? signIn.adapter },
     callbacks: signIn.callbacks,
     events: signIn.events,

@@ -72,11 +72,7 @@ function messageOf({ type, message, provider, status, error, error_description }
 }
 
 /** The user declined at the provider (RFC 6749 section 4.1.2.1; Apple and LinkedIn; LinkedIn). */
-const DECLINED: ReadonlySet<unknown> = new Set([
-  "access_denied",
-  "user_cancelled_authorize",
-  "user_cancelled_login",
-]);
+const DECLINED: ReadonlySet<unknown> = new Set(["access_denied", "user_cancelled_authorize", "user_cancelled_login"]);
 
 function levelOf([error, cause]: readonly Error[], answer: Partial<ProviderError> | undefined) {
   const { type = error!.name } = error as { type?: string };
@@ -105,10 +101,7 @@ function summarize(error: Error, withStack: boolean): ErrorSummary {
 
 /** Deno writes the address of a request into its error, and some providers get an access token in one. */
 function withoutQueries(text: string): string {
-  return text.replace(
-    /https?:\/\/[^\s"'<>()]+/gi,
-    (address) => address.includes("?") ? redactUrl(address) : address,
-  );
+  return text.replace(/https?:\/\/[^\s"'<>()]+/gi, (address) => address.includes("?") ? redactUrl(address) : address);
 }
 
 /** The error and its causes. Auth.js wraps what it caught as `cause.err`; others use `cause` itself. */

@@ -29,7 +29,10 @@ export async function changeSession(
   change: (claims: JWT) => Promise<JWT | undefined>,
 ): Promise<void> {
   const { cookie, settings } = presentedToken(request, config)!;
-  const context = { ...contextOf(authInstance(config), request, settings), update: { data: undefined } };
+  const context = {
+    ...contextOf(authInstance(config), request, settings, monotonicNow()),
+    update: { data: undefined },
+  };
   await changeClaims(cookie.token, change, context);
 }
 
@@ -96,12 +99,7 @@ async function isUsable(auth: AuthInstance, request: SessionRequest): Promise<bo
   return false;
 }
 
-function contextOf(
-  auth: AuthInstance,
-  request: SessionRequest,
-  settings: SessionSettings,
-  began = monotonicNow(),
-): ReadContext {
+function contextOf(auth: AuthInstance, request: SessionRequest, settings: SessionSettings, began: number): ReadContext {
   const { log, headers } = request;
   return {
     settings,

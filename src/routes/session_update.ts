@@ -11,7 +11,7 @@ import { sessionCookies, SessionTooLarge } from "../session/cookie.ts";
 import { hasEnded } from "../session/ending.ts";
 import { openToken, sessionName } from "../session/open.ts";
 import { asOwn, ownReadOf } from "../session/own_reads.ts";
-import { CallbackFailure, finishSession, type ReadContext, toSession, wrapError } from "../session/read.ts";
+import { CallbackFailure, type ReadContext, sendSessionEvent, toSession, wrapError } from "../session/read.ts";
 import { cookieEnd } from "../session/settings.ts";
 import { readRow } from "../session/read_token.ts";
 import { updateInTurn } from "../session/in_turn.ts";
@@ -82,7 +82,9 @@ async function updateClaims(newest: string, reading: ReadContext, context: Reque
     }
     if (error !== undefined) throw new CallbackFailure("`jwt.encode`", error);
     if (token === null) return withoutSession(context);
-    await finishSession(reading, { session, token });
+    reading.known = { session, token };
+    reading.isMade = true;
+    await sendSessionEvent(reading);
     // When a token of the application's codec ends is known once it is opened.
     const end = settings.ownTokens ? expires : (await openToken(sealed!, settings)).ends.kept;
     return updated(withEnd(session, expires, end), sealed!, reading.name, context);

@@ -95,9 +95,7 @@ async function createRow(params: SignInParams, request: SignInRequest): Promise<
   const tag = rememberMe ? "" : EPHEMERAL_TAG;
   const signIn = { ...request, params, held: undefined, heldToken: held.token, adapter };
   const row = request.goesOn ? (await adapter.getSessionAndUser!(held.token))?.session : await adapter.createSession!({
-    sessionToken: settings.generateSessionToken(
-      tag + settings.hooks.map(({ rowTag }) => rowTag?.(signIn)).join(""),
-    ),
+    sessionToken: settings.generateSessionToken(tag + settings.hooks.map(({ rowTag }) => rowTag?.(signIn)).join("")),
     userId: await userIdOf(params, adapter),
     expires: new Date(Date.now() + lifetimesFor(tag, settings).maxAge * 1000),
   });

@@ -59,11 +59,7 @@ export async function ownReadOf(asked: Asked): Promise<ReadContext | undefined> 
   }
 }
 
-/** What a callback gets, at least. */
-interface CallbackParams {
-  readonly token?: JWT;
-  readonly session: unknown;
-}
+type CallbackParams = { readonly token?: JWT; readonly session: unknown };
 
 type Asked = Pick<ReadContext, "name" | "settings">;
 

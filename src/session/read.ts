@@ -79,17 +79,10 @@ export function toSession(value: unknown, context: Pick<ReadContext, "logger" | 
   }
 }
 
-/** The callbacks have made the session: tells the application. As in core, its failure changes nothing. */
-export async function finishSession(
-  context: ReadContext,
-  known: NonNullable<ReadContext["known"]>,
-  isRead = true,
-): Promise<void> {
-  const { settings: { event }, logger } = context;
-  context.known = known;
-  context.isMade = true;
+/** Tells the application of the session that the callbacks have made. As in core, its failure changes nothing. */
+export async function sendSessionEvent({ settings: { event }, known, logger }: ReadContext): Promise<void> {
   try {
-    if (isRead) await event?.(known as Parameters<NonNullable<typeof event>>[0]);
+    await event?.(known as Parameters<NonNullable<typeof event>>[0]);
   } catch (error) {
     logger.error(wrapError(EventError, error));
   }

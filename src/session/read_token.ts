@@ -14,8 +14,8 @@ import { callerOf, callOwn, knownRead } from "./own_reads.ts";
 import {
   CallbackFailure,
   failedCallback,
-  finishSession,
   type ReadContext,
+  sendSessionEvent,
   type SessionRead,
   SIGNED_OUT,
   toSession,
@@ -44,7 +44,9 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
       return endings === undefined ? SIGNED_OUT : removal(cookie.names, name, endings, settings);
     }
     if (error) logger.error(wrapError(JWTSessionError, error));
-    await finishSession(context, { session, token: claims }, error === undefined);
+    context.known = { session, token: claims };
+    context.isMade = true;
+    if (settings.event !== undefined && error === undefined) await sendSessionEvent(context);
     if (live.hasEndedSince(name, context.began)) return SIGNED_OUT;
     const found = { session: toSession(session, context), claims };
     if (error) return { ...removal(cookie.names, name, 0, settings), ...found };
@@ -215,7 +217,9 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
     const trigger = update && { trigger: "update" };
     const params = { session: { ...session, expires, user }, user, newSession: update?.data, ...trigger };
     if (callbacks.session !== undefined) shown = await callOwn("session", params, context);
-    await finishSession(context, { session: shown });
+    context.known = { session: shown };
+    context.isMade = true;
+    await sendSessionEvent(context);
     if (live.endings(name) > 0) return SIGNED_OUT;
     const read = { session: toSession(shown, context) };
     if (!due) return read;

@@ -72,21 +72,21 @@ export class RequestReads {
   }
 
   /** One read for each configuration, however many hooks and handlers ask. `read` never rejects. */
-  async once(
+  once(
     config: FastifyAuthConfig,
     read: (reads: RequestReads, latest: LatestRead) => Promise<SessionRead>,
   ): Promise<SessionRead> {
     const latest = this.#latestOf(config);
-    // The one that asks may be a function of the application which the read calls.
-    const { context } = latest;
-    const known = context && callerOf(context) && await knownRead(context);
-    if (known !== undefined) return known;
-    const now = monotonicNow();
-    if (now - latest.at >= READ_VALID_MS) {
+    const result = () => {
+      const now = monotonicNow();
+      if (now - latest.at < READ_VALID_MS) return latest.result;
       latest.at = now;
-      latest.result = read(this, latest);
-    }
-    return await latest.result;
+      return latest.result = read(this, latest);
+    };
+    const { context } = latest;
+    if (context === undefined || callerOf(context) === undefined) return result();
+    // The one that asks may be a function of the application which the read calls.
+    return knownRead(context).then((known) => known ?? result());
   }
 
   forget(config: FastifyAuthConfig): void {
