@@ -17,11 +17,12 @@ export interface Head {
 export const onHeaders = onHeadersUntyped as (response: Head, change: () => void) => void;
 
 export function valuesOf(head: Pick<Head, "getHeader">, name: string): string[] {
-  return [head.getHeader(name) ?? []].flat().map(String);
+  const held = head.getHeader(name) ?? [];
+  return (Array.isArray(held) ? held : [held]).map(String);
 }
 
 export function headerText(head: Pick<Head, "getHeader">, name: string): string {
-  return [head.getHeader(name) ?? []].flat().join(", ");
+  return valuesOf(head, name).join(", ");
 }
 
 export function withVary(vary: string, name: string): string {

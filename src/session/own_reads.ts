@@ -26,8 +26,8 @@ export async function asOwn<Result>(context: ReadContext, work: () => Promise<Re
 }
 
 /**
- * Calls a callback, or gives what core's own one would. The first one that returns a promise may be called outside of
- * {@linkcode asOwn}. Throws a {@linkcode CallbackFailure} if it does.
+ * Calls a callback, or gives what that of core would. The first one that returns a promise may be called outside of
+ * {@linkcode asOwn}. Throws a {@linkcode CallbackFailure} if the callback fails.
  */
 export async function callOwn(name: "jwt" | "session", params: CallbackParams, context: ReadContext): Promise<unknown> {
   const { callbacks: { [name]: callback }, live } = context.settings;

@@ -124,7 +124,7 @@ export class RequestReads {
       return false;
     }
     // deno-coverage-ignore-stop
-    const cookies = update.cookies();
+    const cookies = session === null ? [] : update.cookies();
     if (cookies.some(({ value }) => value !== "")) {
       // The configuration may not remember that the token was replaced.
       of.cookies = cookiesAfter(cookies, of.cookies ?? this.#headers.cookie ?? "");
