@@ -798,6 +798,44 @@ Deno.test("the same token read again gives the same, out of the cache too, until
   }
 });
 
+Deno.test("a token that ends as one that was opened before is not taken for it", async () => {
+  await using app = await testApp(testConfig());
+  const nameFor = async (token: string) => {
+    const answer = await app.inject({ url: "/me", headers: { cookie: `${NAME}=${token}` } });
+    return answer.json().session?.user.name;
+  };
+  const token = await sealed();
+  assertEquals(await nameFor(token), "Ada");
+  const end = token.slice(-43);
+  const changed = token.slice(0, -60) + (token.at(-60) === "A" ? "B" : "A") + token.slice(-59);
+  for (const other of [changed, `${(await sealed({ name: "Eve" })).slice(0, -43)}${end}`, end]) {
+    assertEquals(await nameFor(other), undefined, other);
+    assertEquals(await nameFor(token), "Ada");
+  }
+});
+
+Deno.test("a callback may return a promise of its own kind, which may fail", async () => {
+  for (const callback of ["jwt", "session"]) {
+    let fails = false;
+    const later = (value: unknown) => ({
+      // deno-lint-ignore no-explicit-any -- As a promise of another library has it
+      then: (resolve: any, reject: any) => fails ? reject(new Error("no answer")) : resolve(value),
+    });
+    const callbacks = {
+      [callback]: (params: Record<string, unknown>) => later(params[callback === "jwt" ? "token" : "session"]),
+    };
+    const { logger, lines } = captureLog();
+    await using app = await testApp(testConfig({ callbacks }), { logger });
+    const headers = { cookie: (await carry()).cookie! };
+    const answer = async () => (await app.inject({ url: "/me", headers })).json().session?.user.name;
+    assertEquals(await answer(), "Ada");
+    assertEquals(await answer(), "Ada");
+    fails = true;
+    assertEquals(await answer(), undefined);
+    assertStringIncludes(JSON.stringify(lines), `The \`${callback}\` callback of the application failed`);
+  }
+});
+
 Deno.test("what callbacks do with the claims of one read shows in no other read", async () => {
   for (const claims of [ADA, { ...ADA, groups: ["users"], team: { id: 1 } }]) {
     const seen: string[] = [];
