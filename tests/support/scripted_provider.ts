@@ -59,7 +59,11 @@ export class ScriptedProvider implements AsyncDisposable {
   #nonce: string | undefined;
 
   private constructor(private readonly server: Server) {
-    server.on("request", (request, response) => this.#serve(request, response));
+    server.on("request", (request, response) =>
+      this.#serve(request, response).catch((error) => {
+        // A browser that leaves a page breaks its request off.
+        if (error.code !== "ECONNRESET") throw error;
+      }));
   }
 
   /** Starts one on a free port. */
