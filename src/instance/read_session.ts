@@ -29,11 +29,8 @@ export async function changeSession(
   change: (claims: JWT) => Promise<JWT | undefined>,
 ): Promise<void> {
   const { cookie, settings } = presentedToken(request, config)!;
-  const context = {
-    ...contextOf(authInstance(config), request, settings, monotonicNow()),
-    update: { data: undefined },
-  };
-  await changeClaims(cookie.token, change, context);
+  const context = contextOf(authInstance(config), request, settings, monotonicNow());
+  await changeClaims(cookie.token, change, { ...context, update: { data: undefined } });
 }
 
 /** The claims, or null if there is no session or it is in a database. */

@@ -29,7 +29,7 @@ const ADMITTED = 1 / 8;
 /** Throws a {@linkcode Refusal} for a token that is not ours, a {@linkcode JWTSessionError} if the decoder fails. */
 export async function openToken(token: string, settings: SessionSettings): Promise<OpenToken> {
   const { secrets, cache, ownTokens, use } = settings;
-  // By its tag: V8 takes longer to hash all of the text than to do the rest.
+  // By its tag: V8 would take longer to hash the whole token than for the rest of this function.
   const cached = cache.get(token.slice(-TAG_LENGTH));
   const known = cached?.token === token ? cached : undefined;
   const opened = known ?? openClaims(token, settings);
@@ -40,8 +40,10 @@ export async function openToken(token: string, settings: SessionSettings): Promi
   const life = known ?? tokenLife(found, lifetimesFor(name, settings), ownTokens);
   if (valid && opened && !known) {
     const isRoom = cache.calculatedSize + 2 * token.length <= cache.maxSize;
-    const own = isRoom || Math.random() < ADMITTED ? ownString(token) : "";
-    if (own !== "") cache.set(own.slice(-TAG_LENGTH), { ...opened, ...life, token: own });
+    if (isRoom || Math.random() < ADMITTED) {
+      const own = ownString(token);
+      cache.set(own.slice(-TAG_LENGTH), { ...opened, ...life, token: own });
+    }
   }
   if (!areFor(found, use)) throw OTHER_USE;
   // Before the callbacks, which may write to the claims.

@@ -26,8 +26,8 @@ export async function asOwn<Result>(context: ReadContext, work: () => Promise<Re
 }
 
 /**
- * Calls a callback, or gives what that of core would. The first one that returns a promise may be called outside of
- * {@linkcode asOwn}. Throws a {@linkcode CallbackFailure} if the callback fails.
+ * Calls a callback; without one, gives what core's default callback gives. The first one that returns a promise may be
+ * called outside of {@linkcode asOwn}. Throws a {@linkcode CallbackFailure} if the callback fails.
  */
 export async function callOwn(name: "jwt" | "session", params: CallbackParams, context: ReadContext): Promise<unknown> {
   const { callbacks: { [name]: callback }, live } = context.settings;
@@ -63,7 +63,7 @@ type CallbackParams = { readonly token?: JWT; readonly session: unknown };
 
 type Asked = Pick<ReadContext, "name" | "settings">;
 
-/** A read or update that another one would wait for, and which may have called what runs now. */
+/** A read or update that may have called what runs now, if another one would wait for it. */
 export function callerOf(asked: Asked): ReadContext | undefined {
   const isCaller = (context: ReadContext) => wouldWaitFor(context, asked);
   return storage.getStore()?.find(isCaller) ?? calling.find(isCaller);
@@ -74,7 +74,7 @@ function wouldWaitFor(context: ReadContext, asked: Asked): boolean {
     context.settings.live === asked.settings.live);
 }
 
-/** What is known of a session in the middle of its read, for what that waits for. */
+/** What is known of a session so far, if its read waits for what asks for it. */
 export async function knownRead(asked: Asked): Promise<SessionRead | undefined> {
   const context = await ownReadOf(asked);
   if (context === undefined) return undefined;

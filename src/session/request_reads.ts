@@ -26,7 +26,7 @@ export interface LatestRead {
   context?: ReadContext;
 }
 
-const NONE = Promise.resolve(SIGNED_OUT);
+const NOT_READ = Promise.resolve(SIGNED_OUT);
 
 export interface Update extends CookieUpdate {
   readonly of: LatestRead;
@@ -96,7 +96,7 @@ export class RequestReads {
   #latestOf(config: FastifyAuthConfig): LatestRead {
     let latest = this.#latest.get(config);
     if (latest === undefined) {
-      latest = { config, result: NONE, at: -Infinity, isOfChange: false };
+      latest = { config, result: NOT_READ, at: -Infinity, isOfChange: false };
       this.#latest.set(config, latest);
     }
     return latest;
@@ -110,7 +110,7 @@ export class RequestReads {
   /** Gives later reads another Cookie header, since the reply sets cookies, and what they give if it is known. */
   change(config: FastifyAuthConfig, cookies: string, known: SessionRead | undefined): void {
     const at = known === undefined ? -Infinity : monotonicNow();
-    const result = known === undefined ? NONE : Promise.resolve(known);
+    const result = known === undefined ? NOT_READ : Promise.resolve(known);
     this.#latest.set(config, { config, cookies, result, at, isOfChange: true });
   }
 
@@ -124,7 +124,7 @@ export class RequestReads {
       return false;
     }
     // deno-coverage-ignore-stop
-    const cookies = session === null ? [] : update.cookies();
+    const cookies = update.cookies();
     if (cookies.some(({ value }) => value !== "")) {
       // The configuration may not remember that the token was replaced.
       of.cookies = cookiesAfter(cookies, of.cookies ?? this.#headers.cookie ?? "");

@@ -818,7 +818,7 @@ Deno.test("a callback may return a promise of its own kind, which may fail", asy
   for (const callback of ["jwt", "session"]) {
     let fails = false;
     const later = (value: unknown) => ({
-      // deno-lint-ignore no-explicit-any -- As a promise of another library has it
+      // deno-lint-ignore no-explicit-any -- what it is given may be of any type
       then: (resolve: any, reject: any) => fails ? reject(new Error("no answer")) : resolve(value),
     });
     const callbacks = {
