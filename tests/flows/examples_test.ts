@@ -19,6 +19,7 @@ import { type Answer, Client } from "../support/client.ts";
 import { withEnvironment } from "../support/environment.ts";
 import { denoFlags } from "../support/deno_flags.ts";
 import { browserOver, ENVIRONMENT, runProgram, temporaryFolder, writeNestConfig } from "../support/examples.ts";
+import { freePort } from "../support/free_port.ts";
 import { overHttp, type Send } from "../support/http_transport.ts";
 import { memoryAdapter, type MemoryTables } from "../support/memory_adapter.ts";
 import { someOf, thoroughTest } from "../support/thorough.ts";
@@ -327,7 +328,8 @@ exampleTest("`fastify start` with files that @fastify/autoload loads", async () 
     "-A",
     "npm:fastify-cli@8.0.2",
     "start",
-    "--port=0",
+    // It takes 0 for 3000, at which the demo may run.
+    `--port=${await freePort()}`,
     "--address=127.0.0.1",
     "--log-level=info",
     "examples/autoload/app.ts",

@@ -7,11 +7,12 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
-import net, { type AddressInfo, createServer } from "node:net";
+import net from "node:net";
 import { join } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
 import { temporaryFolder } from "./examples.ts";
+import { freePort } from "./free_port.ts";
 
 /** Where nginx is: `TEST_NGINX`, or where Debian puts it. */
 const executablePath = process.env.TEST_NGINX || "/usr/sbin/nginx";
@@ -108,12 +109,4 @@ async function makeCertificate(folder: string, names: string[]): Promise<void> {
   const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
   const files = ["-keyout", join(folder, "key.pem"), "-out", join(folder, "cert.pem")];
   await promisify(execFile)("openssl", ["req", "-x509", ...key, ...files, "-days", "1", ...subject]);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
