@@ -48,8 +48,12 @@ const CREDENTIALS = /^(bearer|dpop) +([\w.~+/-]+=*) *$/i;
 /** Under which requests carry the claims of their token; `null` if a session let them pass. */
 const CLAIMS: unique symbol = Symbol("fastify-authjs.accessTokenClaims");
 
+/** Under which requests carry the proof that counted for them. */
+const PROOF: unique symbol = Symbol("fastify-authjs.proof");
+
 interface WithClaims {
   [CLAIMS]?: AccessTokenClaims | null;
+  [PROOF]?: string;
 }
 
 /** @returns `undefined` if no guard of the request accepts access tokens. */
@@ -221,11 +225,14 @@ export class AccessTokens {
       Math.abs(Date.now() / 1000 - iat!) <= WINDOW;
     if (!isOwn) throw new Refused("The proof is of another key, request, token or time.");
     const key = hash("sha256", `${thumbprint} ${jti}`, "base64url");
+    // Another guard of this request has counted it.
+    if ((request as WithClaims)[PROOF] === key) return;
     const isNew = this.#store === undefined
       ? !this.#proofs.has(key)
       : await this.#store.call("lock", this.#store.key("dpop", key), "used", 2 * WINDOW * 1000);
     this.#proofs.set(key, true);
     if (!isNew) throw new Refused("The proof came before.");
+    (request as WithClaims)[PROOF] = key;
   }
 
   async #metadataOf(server: Server): Promise<oauth.AuthorizationServer> {

@@ -132,6 +132,24 @@ for (const format of ["jwt", "opaque"] as const) {
     }));
 }
 
+for (const store of [undefined, memoryStore()]) {
+  Deno.test(`a proof passes all guards of its request, once (${store ? "with" : "without"} a store)`, async () => {
+    await using server = await startApiIssuer();
+    const auth = createAuth(testConfig({ apiAccess: { issuers: [{ issuer: server.issuer, audience: API }] }, store }));
+    await using app = Fastify() as FastifyInstance;
+    await app.register(auth.plugin, { prefix: "/auth" });
+    app.addHook("onRequest", auth.requireSession({ tokens: ["access"] }));
+    const declared = { config: { auth: { tokens: ["access"], scopes: ["orders:read"] } } as object };
+    app.get("/api", declared, async (request) => (await auth.getClaims(request))?.scope);
+    const key = await proofKey();
+    const token = await server.token("jwt", { key });
+    const headers = { authorization: `DPoP ${token}`, dpop: await key.proof("GET", `${ORIGIN}/api`, token) };
+    const passed = await app.inject({ url: "/api", headers });
+    assertEquals([passed.statusCode, passed.body], [200, "orders:read"]);
+    assertEquals((await app.inject({ url: "/api", headers })).statusCode, 401);
+  });
+}
+
 Deno.test("a proof counts once in all processes that share a store", async () => {
   await using server = await startApiIssuer();
   const store = memoryStore();
