@@ -181,7 +181,7 @@ export class AccessTokens {
     if (!/^(?:[\w-]+\.){2}[\w-]+$/.test(token)) throw new Refused("It is no JWT in its compact form.");
     const server = this.#servers.get(String(decodeJwt(token).iss));
     if (server === undefined) throw new Refused("Its issuer is none of `apiAccess.issuers`.");
-    const { jwks_uri } = await this.#metadataOf(server);
+    const { jwks_uri } = await this.#metadataOf(server, "jwks_uri");
     const { payload } = await jwtVerify(token, this.#keys.at(jwks_uri!, server), {
       algorithms,
       issuer: server.issuer,
@@ -195,7 +195,7 @@ export class AccessTokens {
   async #introspect({ token, audience }: Asked): Promise<AccessTokenClaims> {
     const server = [...this.#servers.values()].find(({ introspection }) => introspection !== undefined);
     if (server === undefined) throw new Refused("It is no JWT, and no issuer has `introspection`.");
-    const metadata = await this.#metadataOf(server);
+    const metadata = await this.#metadataOf(server, "introspection_endpoint");
     const { clientId: client_id, clientSecret } = server.introspection!;
     const client = { client_id }, secret = oauth.ClientSecretBasic(clientSecret);
     const response = await oauth.introspectionRequest(metadata, client, secret, token, requestOptions(server));
@@ -235,8 +235,13 @@ export class AccessTokens {
     (request as WithClaims)[PROOF] = key;
   }
 
-  async #metadataOf(server: Server): Promise<oauth.AuthorizationServer> {
-    return (await this.#metadata.fetch(server.issuer, { context: server }))!;
+  async #metadataOf(server: Server, needed: "jwks_uri" | "introspection_endpoint"): Promise<oauth.AuthorizationServer> {
+    const { issuer } = server;
+    const metadata = (await this.#metadata.fetch(issuer, { context: server }))!;
+    if (URL.canParse(String(metadata[needed]))) return metadata;
+    const advice = needed === "jwks_uri" ? "set `jwksUri`" : "`introspection` needs it";
+    const problem = `The metadata of the issuer ${issuer} have no \`${needed}\`: ${advice}.`;
+    throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", problem);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Access tokens of authorization servers on guarded routes. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
+import { UnsecuredJWT } from "jose";
 import Fastify, { type FastifyInstance } from "fastify";
 import { createAuth, type FastifyAuthConfig, memoryStore, requireSession } from "fastify-authjs";
 import type { ApiIssuer } from "fastify-authjs/types";
@@ -18,9 +19,9 @@ interface Api {
   get(path: string, token?: string, headers?: Record<string, string>, scheme?: string): Promise<Answer>;
 }
 
-async function startApi(issuers: ApiIssuer[], overrides: Partial<FastifyAuthConfig> = {}): Promise<Api> {
+async function startApi(issuers: ApiIssuer[], overrides: Partial<FastifyAuthConfig> = {}, server = {}): Promise<Api> {
   const auth = createAuth(testConfig({ apiAccess: { issuers, scopes: ["orders:read"] }, ...overrides }));
-  const app = Fastify() as FastifyInstance;
+  const app = Fastify(server as object) as FastifyInstance;
   await app.register(auth.plugin, { prefix: "/auth" });
   const claims = async (request: Parameters<typeof auth.getClaims>[0]) => await auth.getClaims(request) ?? {};
   const guard = (path: string, options: Parameters<typeof auth.requireSession>[0]) =>
@@ -269,6 +270,25 @@ Deno.test("what an introspection answers is checked, and what is no answer is a 
   assertEquals(await answered(200, { active: true, aud: API, iss: "https://other.example" }), 401);
   assertEquals(await answered(200, "<h1>Welcome</h1>"), 503);
   assertEquals(await answered(500, {}), 503);
+});
+
+Deno.test("metadata of an issuer that lack what is needed are a 503, and the log says what", async () => {
+  await using server = Fastify();
+  server.get("/.well-known/openid-configuration", () => ({ issuer }));
+  const issuer: string = await server.listen({ port: 0, host: "127.0.0.1" });
+  const jwt = new UnsecuredJWT({ iss: issuer }).encode() + "x";
+  const cases: [token: string, said: RegExp][] = [
+    [jwt, /issuer http:\S+ have no `jwks_uri`: set `jwksUri`/],
+    ["opaque", /issuer http:\S+ have no `introspection_endpoint`/],
+  ];
+  for (const [token, said] of cases) {
+    const { logger, lines } = captureLog();
+    const api = await startApi([{ issuer, audience: API, introspection: INTROSPECTION }], {}, { logger });
+    await using _app = api.app;
+    const answer = await api.get("/api", token);
+    assertEquals([answer.statusCode, answer.json().code], [503, "FST_AUTHJS_UNAVAILABLE"], String(said));
+    assertMatch(JSON.stringify(lines.filter(({ level }) => level === 50)), said);
+  }
 });
 
 Deno.test("the metadata of the resource name the issuers, for any site", () =>
