@@ -90,6 +90,8 @@ export class AccessTokens {
     fetchMethod: (_issuer, _stale, { context }) => discover(context),
   });
   readonly #keys = new SigningKeys();
+  /** What tokens are for if a guard does not say it, and all issuers say the same. */
+  readonly #audience: string | undefined;
   readonly #store: SharedStore | undefined;
   readonly #proofs = new LRUCache<string, true>({ max: 100_000, ttl: 2 * WINDOW * 1000, ttlResolution: 0 });
 
@@ -101,6 +103,8 @@ export class AccessTokens {
       const limited = limitedFetch(issuer, (...given) => fetch(...given), limits, { issuer });
       return [issuer, { ...each, id: issuer, fetch: fetchOf(issuer, limited) }];
     }));
+    const audiences = new Set(issuers.map(({ audience }) => audience));
+    this.#audience = audiences.size === 1 ? issuers[0]!.audience : undefined;
     this.#store = store;
   }
 
@@ -118,7 +122,7 @@ export class AccessTokens {
     const isDpop = /^dpop$/i.test(scheme);
     const challenge = (error?: string, description?: string) =>
       [
-        `${isDpop ? "DPoP" : "Bearer"} resource_metadata="${metadataAddress(audience, origin)}"`,
+        `${isDpop ? "DPoP" : "Bearer"} resource_metadata="${metadataAddress(audience ?? this.#audience, origin)}"`,
         ...(error === undefined ? [] : [`error="${error}", error_description="${description}"`]),
         ...(scopes.length > 0 && error !== "invalid_token" ? [`scope="${scopes.join(" ")}"`] : []),
       ].join(", ");

@@ -202,6 +202,21 @@ Deno.test("without a token there is no error in the challenge, and a session pas
     );
   }));
 
+Deno.test("a guard without an audience names the resource that its tokens are for, if all issuers agree", async () => {
+  const issuer = (name: string, audience: string) => ({ issuer: `https://${name}.example`, audience });
+  const cases: [issuers: ApiIssuer[], path: string][] = [
+    [[issuer("a", `${ORIGIN}/mcp`), issuer("b", `${ORIGIN}/mcp`)], "/mcp"],
+    [[issuer("a", `${ORIGIN}/mcp`), issuer("b", ORIGIN)], ""],
+    [[issuer("a", API)], ""],
+  ];
+  for (const [issuers, path] of cases) {
+    const { app, get } = await startApi(issuers);
+    await using _app = app;
+    assertEquals(challengeOf(await get("/api")), `Bearer resource_metadata="${METADATA}${path}"`);
+    assertEquals((await app.inject(`${METADATA}${path}`)).json().resource, ORIGIN + path);
+  }
+});
+
 Deno.test("no handler changes the claims of a token that other requests carry", () =>
   withApi(async ({ get }, server) => {
     const token = await server.token("jwt");
