@@ -1,12 +1,11 @@
 /** Access tokens on guarded routes (RFC 6750, RFC 9068, RFC 7662, RFC 9449), and tokens for other services. */
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isFilled, isObject, isText } from "../../config/rules.ts";
 import type { AuthInUse } from "../../core/context.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { AUTH_ROUTE } from "../../http/auth_route.ts";
 import { requireOrigin } from "../../http/origin.ts";
-import type { AuthInstance } from "../../instance/auth_instance.ts";
-import { pathsIn, rootOf } from "../../instance/mount.ts";
+import { mountedIn, pathsIn, rootOf } from "../../instance/mount.ts";
 import { PUBLIC_KEY_ALGORITHMS } from "../../provider/openid_client.ts";
 import { later } from "../../utils/later.ts";
 import type { Feature } from "../feature.ts";
@@ -44,7 +43,7 @@ export const apiAccess: Feature = {
       return (guarded, reply) => tokens.admit(guarded, reply);
     }),
     // deno-lint-ignore require-await -- an error is a rejection
-    onMount: async (scope, auth) => addMetadata(scope, auth, setup.config.apiAccess!),
+    onMount: async (scope, auth) => addMetadata(scope, auth),
     handlers: { jwks: later(async () => (await import("./issue.ts")).jwksAnswer) },
   }),
 };
@@ -84,41 +83,47 @@ const STARTED = "`apiAccess` in a configuration that a function chooses adds no 
 const RESOURCE = "/.well-known/oauth-protected-resource", SERVER = "/.well-known/oauth-authorization-server";
 
 /**
- * Adds the metadata of the protected resource (RFC 9728) and of the issuer of our tokens (RFC 8414) to the application,
- * which any site may read; with several configurations those of the first.
+ * Adds the metadata of the protected resource (RFC 9728) and of the issuers of our tokens (RFC 8414) to the
+ * application, which any site may read: once, for all configurations that it is started with.
  */
-function addMetadata(scope: FastifyInstance, auth: AuthInUse, { issuers = [], scopes }: ApiAccessOptions) {
+function addMetadata(scope: FastifyInstance, auth: AuthInUse) {
   const root = rootOf(scope);
-  if (root.hasRoute({ method: "GET", url: RESOURCE })) return;
+  const all = () => mountedIn(root).flatMap(({ auth }) => auth?.config.facts.config.apiAccess ? [auth] : []);
+  if (!all().some((each) => each === auth)) return auth.once("api metadata", () => scope.log.info(STARTED));
   const send = (reply: FastifyReply, body: object) =>
     reply.headers({ "access-control-allow-origin": "*", "cache-control": "public, max-age=300" }).send(body);
-  const originOf = (request: FastifyRequest) => requireOrigin(request, auth.config.origin).href;
   const pathOf = ({ raw }: FastifyRequest) => new URL(raw.url ?? "", "http://localhost").pathname;
-  const resource = (request: FastifyRequest, reply: FastifyReply) =>
-    send(reply, {
-      resource: originOf(request) + pathOf(request).slice(RESOURCE.length),
-      authorization_servers: issuers.map(({ issuer }) => issuer),
-      ...(scopes && { scopes_supported: scopes }),
+  const resource = (request: FastifyRequest, reply: FastifyReply) => {
+    const path = pathOf(request).slice(RESOURCE.length);
+    const described = all().map(({ config: { origin, facts } }) => {
+      const { issuers = [], scopes } = facts.config.apiAccess!;
+      return { issuers, scopes, resource: requireOrigin(request, origin).href + path };
+    });
+    const own = described.filter(({ issuers, resource }) => issuers.some(({ audience }) => audience === resource));
+    // A guard of any of them may name another audience.
+    const named = own.length > 0 ? own : described;
+    const scopes = named.flatMap(({ scopes }) => scopes ?? []);
+    return send(reply, {
+      resource: named[0]!.resource,
+      authorization_servers: [...new Set(named.flatMap(({ issuers }) => issuers.map(({ issuer }) => issuer)))],
+      ...(scopes.length > 0 && { scopes_supported: [...new Set(scopes)] }),
       bearer_methods_supported: ["header"],
       dpop_signing_alg_values_supported: PUBLIC_KEY_ALGORITHMS,
     });
+  };
+  const server = (request: FastifyRequest, reply: FastifyReply) => {
+    const path = pathOf(request).slice(SERVER.length);
+    const issuing = all().find((each) => pathsIn(root, each)?.mount === path);
+    // Not the handler of the application, whose guard has let the request through.
+    if (issuing === undefined) throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such route.");
+    const issuer = requireOrigin(request, issuing.config.origin).href + path;
+    return send(reply, { issuer, jwks_uri: `${issuer}/jwks`, response_types_supported: [] });
+  };
   // Guards at the root let them through.
   const open = { config: { [AUTH_ROUTE]: true } as object };
-  try {
+  if (!root.hasRoute({ method: "GET", url: RESOURCE })) {
     root.get(RESOURCE, open, resource);
-  } catch (error) {
-    // deno-coverage-ignore Nothing else can be wrong with this route
-    if ((error as FastifyError).code !== "FST_ERR_INSTANCE_ALREADY_LISTENING") throw error;
-    return auth.once("api metadata", () => scope.log.info(STARTED));
+    root.get(`${RESOURCE}/*`, open, resource);
   }
-  root.get(`${RESOURCE}/*`, open, resource);
-  root.get(`${SERVER}/*`, open, (request, reply) => {
-    const mount = pathsIn(root, auth as AuthInstance)?.mount ?? "";
-    // Not the handler of the application, whose guard has let the request through.
-    if (pathOf(request) !== SERVER + mount) {
-      throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such route.");
-    }
-    const issuer = originOf(request) + mount;
-    return send(reply, { issuer, jwks_uri: `${issuer}/jwks`, response_types_supported: [] });
-  });
+  if (!root.hasRoute({ method: "GET", url: `${SERVER}/*` })) root.get(`${SERVER}/*`, open, server);
 }

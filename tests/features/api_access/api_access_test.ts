@@ -133,7 +133,7 @@ for (const format of ["jwt", "opaque"] as const) {
     }));
 }
 
-for (const store of [undefined, memoryStore()]) {
+for (const store of [false, memoryStore()] as const) {
   Deno.test(`a proof passes all guards of its request, once (${store ? "with" : "without"} a store)`, async () => {
     await using server = await startApiIssuer();
     const auth = createAuth(testConfig({ apiAccess: { issuers: [{ issuer: server.issuer, audience: API }] }, store }));
@@ -318,6 +318,47 @@ Deno.test("the metadata of the resource name the issuers, for any site", () =>
     }
     assertEquals((await app.inject("/.well-known/oauth-authorization-server/other")).statusCode, 404);
   }));
+
+Deno.test("each configuration of an application has its metadata", async () => {
+  const issuerOf = (name: string) => `https://${name}.example`;
+  const authOf = (name: string, audience: string, scope: string) =>
+    createAuth(testConfig({
+      secret: name.padEnd(32, "x"),
+      store: memoryStore(),
+      apiAccess: { issuers: [{ issuer: issuerOf(name), audience }], scopes: [scope, "profile"] },
+    }));
+  await using app = Fastify() as FastifyInstance;
+  const parts = [["orders", `${ORIGIN}/orders`, "orders:read"], ["admin", `${ORIGIN}/admin`, "admin"]] as const;
+  for (const [name, audience, scope] of parts) {
+    const auth = authOf(name, audience, scope);
+    await app.register(auth.plugin, { prefix: `/${name}/auth` });
+    app.get(`/${name}`, { onRequest: auth.requireSession({ tokens: ["access"] }) }, () => "in");
+  }
+  const described = async (path: string) => {
+    const { authorization_servers, scopes_supported } = (await app.inject(`${METADATA}${path}`)).json();
+    return [authorization_servers, scopes_supported];
+  };
+  for (const [name, , scope] of parts) {
+    assertEquals(challengeOf(await app.inject(`/${name}`)), `Bearer resource_metadata="${METADATA}/${name}"`);
+    assertEquals(await described(`/${name}`), [[issuerOf(name)], [scope, "profile"]]);
+    const { issuer, jwks_uri } = (await app.inject(`/.well-known/oauth-authorization-server/${name}/auth`)).json();
+    assertEquals([issuer, jwks_uri], [`${ORIGIN}/${name}/auth`, `${ORIGIN}/${name}/auth/jwks`]);
+  }
+  // Of a resource that is the audience of none.
+  for (const path of ["", "/mcp"]) {
+    assertEquals(await described(path), [["orders", "admin"].map(issuerOf), ["orders:read", "profile", "admin"]]);
+  }
+  assertEquals((await app.inject("/.well-known/oauth-authorization-server/auth")).statusCode, 404);
+});
+
+Deno.test("an application with metadata of the resource of its own gets those of the issuer", async () => {
+  const auth = createAuth(testConfig({ apiAccess: {}, store: memoryStore() }));
+  await using app = Fastify() as FastifyInstance;
+  app.get("/.well-known/oauth-protected-resource", () => "of the application");
+  await app.register(auth.plugin, { prefix: "/auth" });
+  assertEquals((await app.inject(METADATA)).body, "of the application");
+  assertEquals((await app.inject("/.well-known/oauth-authorization-server/auth")).json().issuer, `${ORIGIN}/auth`);
+});
 
 Deno.test("a guard at the root leaves the metadata open", async () => {
   const auth = createAuth(testConfig({ apiAccess: {}, store: memoryStore() }));
