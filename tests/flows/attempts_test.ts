@@ -2,11 +2,12 @@
 import type { AuthConfig } from "@auth/core";
 import { decode } from "@auth/core/jwt";
 import { assert, assertEquals, assertLess, assertMatch } from "@std/assert";
-import type { FastifyAuthConfig } from "fastify-authjs";
+import Fastify, { type FastifyInstance } from "fastify";
+import { createAuth, type FastifyAuthConfig } from "fastify-authjs";
 import Passkey from "fastify-authjs/providers/passkey";
-import { passwordProvider, SECRET, testApp } from "../support/app.ts";
+import { passwordProvider, SECRET, testApp, testConfig } from "../support/app.ts";
 import { ATTEMPT, attemptsOf } from "../support/attempts.ts";
-import { type Answer, type Client, formIn } from "../support/client.ts";
+import { type Answer, Client, formIn } from "../support/client.ts";
 import { withClock } from "../support/clock.ts";
 import {
   clearedCookies,
@@ -22,7 +23,7 @@ import { plainPort } from "../support/plain_port.ts";
 import { seededRandom } from "../support/random.ts";
 import { ALL_CHECKS, oauthSettings, withProvider } from "../support/scripted_sign_in.ts";
 import { PATHS, ScriptedProvider } from "../support/scripted_provider.ts";
-import { emptyTables, ORIGIN, WebAuthnClient, webAuthnConfig } from "../support/webauthn.ts";
+import { emptyTables, ORIGIN, webAuthnAdapter, WebAuthnClient, webAuthnConfig } from "../support/webauthn.ts";
 import { SoftwareAuthenticator } from "../support/webauthn_authenticator.ts";
 
 const EXPIRED = "http://localhost/auth/error?error=Configuration&code=sign_in_expired";
@@ -332,6 +333,33 @@ for (const [name, checks] of STATELESS) {
       assertEquals([locationOf(answer), clearedCookies(answer)], [second!.address, [second!.attempt]]);
       for (const each of [first!, other]) assertEquals(locationOf(await each.finish()), each.address);
     });
+  });
+}
+
+for (const how of ["a link", "a sign-in"]) {
+  Deno.test(`a callback without a state links no account to the user who began ${how}`, async () => {
+    // The server ignores PKCE.
+    await using provider = await ScriptedProvider.start();
+    const tables = emptyTables();
+    const shared = { ...OPENID_CLIENT, issuer: provider.issuer, checks: ["pkce"] };
+    const auth = createAuth(testConfig({
+      adapter: webAuthnAdapter(tables),
+      providers: ["home", "op"].map((id) => ({ ...shared, id })) as never,
+    }));
+    await using app = Fastify() as FastifyInstance;
+    await app.register(auth.plugin, { prefix: "/auth" });
+    app.post("/link", (request, reply) => auth.linkAccount(request, reply, "op"));
+    const client = new Client(app);
+    await (await openTab(client, provider, "/", "home")).finish();
+    const headers = { "sec-fetch-site": "same-origin" };
+    if (how === "a link") await client.request("POST", "/link", { headers });
+    else await startSignIn(client);
+
+    provider.script = { claims: { sub: "mallory", name: "Mallory", email: "mallory@example.com" } };
+    await client.get("/auth/callback/op?code=of-mallory");
+    const [ada] = tables.users.values();
+    const linked = tables.accounts.filter(({ userId }) => userId === ada!.id);
+    assertEquals(linked.map(({ provider }) => provider), ["home"]);
   });
 }
 

@@ -114,9 +114,10 @@ export function isOver({ until }: Attempt): boolean {
   return until < now();
 }
 
+/** Not one that links an account: a page of an attacker, who knows no `state`, could have theirs linked. */
 export function newestAttempt(context: ProviderContext): Attempt | undefined {
   const opened = openAttempts(heldAttempts(context), context);
-  return opened.find((each) => each.provider === context.provider.id && !isOver(each));
+  return opened.find((each) => each.provider === context.provider.id && each.linkTo === undefined && !isOver(each));
 }
 
 export function noAttempt(check: string, { provider: { id } }: ProviderContext): string {

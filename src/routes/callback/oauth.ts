@@ -38,8 +38,10 @@ export async function handleOAuthCallback(received: ProviderContext): Promise<An
   const context = contextOf(attempt, received);
   const finish = (call: CoreCall) => answerCallback(context, attempt, call);
   const { linkTo, byScript } = attempt;
+  // Without its `state` another browser may have begun it.
+  const signedIn = state === undefined || linkTo !== undefined ? undefined : await linkedUser(attempt, context);
   const answer = linkTo === undefined
-    ? await leadOn(await finish({ signedIn: await linkedUser(attempt, context) }), context)
+    ? await leadOn(await finish({ signedIn }), context)
     : await context.auth.hooks.find(({ onLink }) => onLink !== undefined)!.onLink!(context, linkTo, finish);
   if (state === undefined && answer.error !== undefined) return answer;
   return dropAttempt({ ...answer, byScript }, attempt, context);
