@@ -116,8 +116,14 @@ function protectOnSend(request: FastifyRequest, reply: FastifyReply, payload: un
   redactRequestSpans(request);
   protectReply(reply);
   const late = (reply as LateReply)[LATE_PAYLOAD]?.();
-  if (late === undefined) done(null, payload);
-  else late.then((page) => done(null, page), done);
+  if (late === undefined) return done(null, payload);
+  // What `done` throws, such as for a header, would otherwise end the process.
+  late.then((page) => done(null, page)).catch(done).catch((unanswerable) => {
+    // deno-coverage-ignore-start Only if a hook of another plugin sends while this one fails
+    reply.log.error(unanswerable, "The reply could not be sent.");
+    reply.raw.destroy();
+    // deno-coverage-ignore-stop
+  });
 }
 
 function optionsOf(route: AuthRoute, { url, id }: RoutePath, mountOf: MountOf) {

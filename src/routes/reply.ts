@@ -68,7 +68,10 @@ async function redirectBrowser(reply: FastifyReply, url: string, context: Reques
   if (isBlocked()) return reply.send(await page());
   // A hook of the application may set a policy that blocks it when the reply is sent.
   if (isAuthRoute(reply.request.routeOptions.config)) {
-    (reply as LateReply)[LATE_PAYLOAD] = () => {
+    const late = reply as LateReply;
+    late[LATE_PAYLOAD] = () => {
+      // If the page cannot be sent, an error is.
+      delete late[LATE_PAYLOAD];
       if (!isBlocked()) return undefined;
       reply.code(200).removeHeader("location");
       return page();

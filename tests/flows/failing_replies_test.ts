@@ -6,7 +6,8 @@
  * What of ours runs where a throw or a rejection could end the process, and why it does not:
  *
  * - `onSend` of `writeBack()`: goes on at once, or, after waiting for a read, hands what `done` throws back to Fastify.
- * - `onRequest` and `onSend` of the auth routes: synchronous; Fastify catches what they throw.
+ * - `onRequest` and `onSend` of the auth routes: synchronous, so that Fastify catches what they throw. For a page that is
+ *   made while the reply is sent, `onSend` waits, and hands what `done` throws back to Fastify.
  * - `requireSession()`: its promise is Fastify's to wait for.
  * - The parsers of bodies call back once, outside of every `try` and promise of ours.
  * - A read that no hook or handler waits for (a WebSocket, a client that went away): its rejection is handled.
@@ -17,6 +18,7 @@
  */
 import { assertEquals, assertMatch } from "@std/assert";
 import { encode } from "@auth/core/jwt";
+import { hash } from "node:crypto";
 import { request } from "node:http";
 import { SECRET } from "../support/app.ts";
 import { type ChildApp, startChildApp, stopChildApp } from "../support/child_app.ts";
@@ -26,9 +28,15 @@ const NAME = "authjs.session-token";
 const startApp = (env?: Record<string, string>) => startChildApp("./failing_replies_process.ts", env);
 
 /** The status and the body, or what became of the connection. */
-function get({ port }: ChildApp, path: string, headers: Record<string, string>): Promise<string> {
+function get(
+  { port }: ChildApp,
+  path: string,
+  headers: Record<string, string>,
+  form?: Record<string, string>,
+): Promise<string> {
   return new Promise((resolve) => {
-    const sent = request({ host: "127.0.0.1", port, path, headers, agent: false });
+    const method = form === undefined ? "GET" : "POST";
+    const sent = request({ host: "127.0.0.1", port, path, headers, method, agent: false });
     sent.on("error", ({ code }: Error & { code?: string }) => resolve(`${code}`));
     sent.on("response", (response) => {
       let text = "";
@@ -36,7 +44,7 @@ function get({ port }: ChildApp, path: string, headers: Record<string, string>):
       response.on("error", () => {});
       response.on("close", () => resolve(`${response.statusCode} ${text}`));
     });
-    sent.end();
+    sent.end(form && String(new URLSearchParams(form)));
   });
 }
 
@@ -73,6 +81,17 @@ Deno.test("an auth reply that a hook of the application spoils is an error, and 
       if (refused) assertMatch(answer, /^(?:500|404) /, path);
       assertEquals(await get(app, "/alive", {}), "200 yes", `${path} ended the process`);
     }
+    // The page in place of a redirect that a policy blocks is sent later than the hook runs.
+    const token = "a".repeat(64);
+    const cookie = `authjs.csrf-token=${token}|${hash("sha256", token + SECRET)}`;
+    const form = { "content-type": "application/x-www-form-urlencoded", accept: "text/html" };
+    const headers = { ...form, cookie, "x-policy": "1" };
+    const begin = (broken: Record<string, string>) =>
+      get(app, "/auth/signin/elsewhere", { ...headers, ...broken }, { csrfToken: token });
+    assertMatch(await begin({}), /^200 .*https:\/\/provider\.example/s);
+    const answer = await begin({ "x-break": "1" });
+    if (refused) assertMatch(answer, /^500 /);
+    assertEquals(await get(app, "/alive", {}), "200 yes", "the page ended the process");
   } finally {
     await stopChildApp(app);
   }

@@ -12,8 +12,18 @@ import { FAILURES, READS } from "./failing_replies.ts";
 import { SECRET } from "./app.ts";
 
 const bare = Boolean(process.env.BARE);
+const elsewhere = "https://provider.example";
 const config: FastifyAuthConfig = {
-  providers: [],
+  providers: [{
+    id: "elsewhere",
+    name: "Elsewhere",
+    type: "oauth",
+    clientId: "client",
+    clientSecret: "secret",
+    authorization: `${elsewhere}/authorize`,
+    token: `${elsewhere}/token`,
+    userinfo: `${elsewhere}/userinfo`,
+  }],
   secret: SECRET,
   trustHost: true,
   session: { updateAge: 0 },
@@ -89,6 +99,8 @@ function addRoutes(app: FastifyInstance, prefix: string): void {
 const app = Fastify();
 app.addHook("onSend", (request, reply, payload, next) => {
   if (request.headers["x-break"]) reply.header("x-name", UNWRITABLE);
+  // Blocks the redirect of a form, for which a page is sent then, once it is made.
+  if (request.headers["x-policy"]) reply.header("content-security-policy", "form-action 'self'");
   next(null, payload);
 });
 if (!bare) await app.register(FastifyAuth(config), { prefix: "/auth" });
