@@ -6,15 +6,21 @@ type Serializer = (value: unknown) => unknown;
 /** Pino keeps its serializers under this symbol (`pino.symbols.serializersSym`). */
 const PINO_SERIALIZERS = Symbol.for("pino.serializers");
 
-/** The serializers of the application, called with a request without secrets, whatever they write of it. */
-export function redactingSerializers(log: FastifyBaseLogger): Record<string, Serializer> {
+/**
+ * The serializers of the application, called with a request without secrets, whatever they write of it.
+ * @param given Those of a scope, which inherits the others of the scopes around it.
+ */
+export function redactingSerializers(log: FastifyBaseLogger, given: object | null = null): Record<string, Serializer> {
   const own = (log as { [PINO_SERIALIZERS]?: Record<string, Serializer> })[PINO_SERIALIZERS];
   const onlyTheLine = (request: unknown) => {
     const { method, url } = request as FastifyRequest;
     return { method, url };
   };
-  const { req = onlyTheLine, res } = own ?? {};
-  return { req: (request) => req(redactRequest(request)), ...(res && { res: (reply) => res(redactReply(reply)) }) };
+  const { req = own?.req ?? onlyTheLine, res = own?.res } = (given ?? {}) as Record<string, Serializer>;
+  return Object.assign(Object.create(given), {
+    req: (request: unknown) => req(redactRequest(request)),
+    ...(res && { res: (reply: unknown) => res(redactReply(reply)) }),
+  });
 }
 
 const HIDDEN = "[redacted]";

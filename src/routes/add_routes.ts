@@ -93,13 +93,12 @@ function routerOptions({ initialConfig }: FastifyInstance): RouterOptions[] {
  */
 function redactLog(scope: FastifyInstance): void {
   const makeLogger = scope.childLoggerFactory;
-  const redacting = redactingSerializers(scope.log);
   scope.setChildLoggerFactory((logger, bindings, options, request) =>
     makeLogger.call(
       scope,
       logger,
       bindings,
-      { ...options, serializers: { ...options.serializers, ...redacting } },
+      { ...options, serializers: redactingSerializers(scope.log, options.serializers) },
       request,
     )
   );

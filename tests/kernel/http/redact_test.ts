@@ -1,6 +1,9 @@
 /** What the logs of the auth routes get, with any logger. */
-import { assertEquals } from "@std/assert";
+import { assert, assertEquals } from "@std/assert";
+import Fastify, { type FastifyInstance } from "fastify";
+import { FastifyAuth } from "fastify-authjs";
 import { redactingSerializers } from "../../../src/http/redact.ts";
+import { captureLog, testConfig } from "../../support/app.ts";
 
 const request = {
   method: "GET",
@@ -24,4 +27,34 @@ Deno.test("a serializer reads parts that a request lacks as they are, and the ot
     headers: null,
     raw: null,
   });
+});
+
+Deno.test("serializers of the registration and of scopes around it count, without codes", async () => {
+  const { logger, lines } = captureLog();
+  await using app = Fastify({ logger } as object) as FastifyInstance;
+  app.addHook("onRequest", (request, _reply, done) => {
+    request.log.info({ device: "a-device", visit: "a-visit" });
+    done();
+  });
+  const ofScope = {
+    device: (value: string) => `device ${value}`,
+    req: ({ url }: { url: string }) => `request ${url}`,
+    res: () => "not this one",
+  };
+  const ofRegistration = {
+    visit: (value: string) => `visit ${value}`,
+    res: ({ request, statusCode }: { request: { url: string }; statusCode: number }) => `${statusCode} ${request.url}`,
+  };
+  await app.register(async (scope) => {
+    await scope.register(FastifyAuth(testConfig()), { prefix: "/auth", logSerializers: ofRegistration } as object);
+  }, { logSerializers: ofScope } as object);
+  await app.inject("/auth/signin?code=secret");
+  const told = lines.flatMap(({ device, visit, req, res }) => [device, visit, req, res]).filter(Boolean);
+  assertEquals(told, [
+    "request /auth/signin?code=[redacted]",
+    "device a-device",
+    "visit a-visit",
+    "200 /auth/signin?code=[redacted]",
+  ]);
+  assert(!JSON.stringify(lines).includes("secret"));
 });
