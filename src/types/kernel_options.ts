@@ -166,9 +166,9 @@ export interface EmailMessageParams {
 /** The pages of an application, and what the built-in pages and mails say. */
 export interface FastifyAuthPages extends Partial<PagesOptions>, FeaturePages {
   /**
-   * The page that a mailed sign-in link opens, if `emailConfirm` is on, with the `provider`, `token`, `email` and
-   * `callbackUrl` of the link as its query. Its form posts the last three and a `csrfToken` to
-   * `<mount path>/callback/<provider>`.
+   * The page that a mailed sign-in link opens, if `emailConfirm` is on, with the `provider`, `token`, `email`,
+   * `callbackUrl` and, if it is there, `rememberMe` of the link as its query. Its form posts all of them but `provider`,
+   * and a `csrfToken`, to `<mount path>/callback/<provider>`.
    * @default a page that is built in
    */
   confirmEmail?: string;

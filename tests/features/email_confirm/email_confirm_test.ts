@@ -289,15 +289,18 @@ Deno.test("L6: what a link holds cannot change the page", () =>
 Deno.test("pages.confirmEmail is the application's own page, with what its form needs", () =>
   withLinks(async ({ app, tables, ask }) => {
     const client = new Client(app);
-    const link = await ask(client);
+    const link = await ask(client, ADA, { rememberMe: "false" });
     const { headers } = await client.get(link);
     const page = new URL(String(headers.location));
     assertEquals(page.pathname, "/confirm");
     const { provider, ...fields } = Object.fromEntries(page.searchParams);
     assertEquals([provider, fields.email, tables.tokens.length], ["email", ADA, 1]);
+    assertEquals(Object.keys(fields).sort(), ["callbackUrl", "email", "rememberMe", "token"]);
     const csrfToken = await client.csrfToken();
     const answer = await client.post(`/auth/callback/${provider}`, { csrfToken, ...fields });
     assertEquals([answer.headers.location, await reader(client)], ["http://localhost/home?a=1", ADA]);
+    const session = setCookies(answer).find((line) => line.startsWith("authjs.session-token="))!;
+    assertFalse(/Max-Age|Expires/i.test(session), "it ends with the browser");
   }, { pages: { confirmEmail: "/confirm" } }));
 
 Deno.test("a script confirms with JSON", () =>
