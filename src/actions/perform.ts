@@ -142,8 +142,7 @@ function assertPassed(parameters: URLSearchParams, { query }: RequestContext): v
   const passed = new URLSearchParams(query);
   const refused = [...parameters.keys()].find((name) => !passed.has(name));
   if (refused === undefined) return;
-  const problem = `\`authorizationParams\` cannot have "${refused}": only the configuration decides about it.`;
-  throw invalid("signIn()", problem);
+  throw invalid("`authorizationParams`", `"${refused}" is not for them: only the configuration decides about it.`);
 }
 
 function failed(what: string, { error, redirect }: Answer): FastifyAuthError {

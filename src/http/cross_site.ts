@@ -71,11 +71,12 @@ export function assertOwnRequest({ method, headers }: SentRequest, origin: strin
   );
 }
 
-export function assertNoLink({ method, headers }: SentRequest, what: string): void {
+/** @param hasOption Whether `what`, the function, has the option `allowGet`. */
+export function assertNoLink({ method, headers }: SentRequest, what: string, hasOption = true): void {
   if (!LINKED.test(method) || headers["sec-fetch-site"] !== "none") return;
+  const advice = hasOption ? ` If links may do that, give ${what} the option \`allowGet: true\`.` : "";
   throw crossSite(
-    `A link of another program can lead to this address, and ${what} is not for links: make the route a POST. If ` +
-      `links may do that, give ${what} the option \`allowGet: true\`.`,
+    `A link of another program can lead to this address, and ${what} is not for links: make the route a POST.${advice}`,
   );
 }
 

@@ -135,7 +135,7 @@ export async function removeAccount(
 }
 
 /** Refuses what a page of another origin sent, and links if a `caller` is not for them. */
-export function assertOwn(request: ActionRequest, { instance: { config } }: ActionAuth, caller: string | undefined) {
+export function assertOwn(request: ActionRequest, { instance: { config } }: ActionAuth, caller?: string) {
   if (caller !== undefined) assertNoLink(request, caller);
   assertOwnRequest(request, requireOrigin(request, config.origin).href, config.trustedOrigins);
 }

@@ -4,6 +4,7 @@ import { fromAdapter } from "../../actions/account_rows.ts";
 import type { ActionAuth, ActionRequest } from "../../actions/perform.ts";
 import type { PasskeyAdapter } from "../../adapter/added_methods.ts";
 import { FastifyAuthError } from "../../errors.ts";
+import { assertNoLink } from "../../http/cross_site.ts";
 import { invalid } from "../../utils/arguments.ts";
 import { AAGUID } from "../../provider/webauthn/bridge.ts";
 import { passkeyProviders } from "../../routes/webauthn.ts";
@@ -35,7 +36,8 @@ export async function listPasskeys(auth: ActionAuth, request: SessionRequest): P
 
 export async function renamePasskey(auth: ActionAuth, request: ActionRequest, id: string, name: string): Promise<void> {
   const { user, adapter } = await signedInUser(auth, request, "renamePasskey()");
-  assertOwn(request, auth, "renamePasskey()");
+  assertNoLink(request, "renamePasskey()", false);
+  assertOwn(request, auth);
   const { updateAuthenticator } = adapter as PasskeyAdapter;
   if (updateAuthenticator === undefined) {
     throw invalid(

@@ -89,6 +89,10 @@ function addRoutes(app: FastifyInstance, auth: AuthObject): void {
     (request, reply) =>
       auth.linkAccount(request, reply, request.params.provider, { callbackUrl: "/accounts?linked=1" }),
   );
+  app.post(
+    "/link-with-state",
+    (request, reply) => auth.linkAccount(request, reply, "checked", { authorizationParams: { state: "ours" } }),
+  );
   app.post<{ Body: { provider: string; providerAccountId: string } }>("/unlink", async (request, reply) => {
     await auth.unlinkAccount(request, request.body);
     return reply.code(204).send();
@@ -458,6 +462,7 @@ Deno.test("accounts: mistakes get errors that say what to change", async () => {
   const providers = [
     oidc("posted", { authorization: { params: { response_mode: "form_post" } } }),
     oidc("unchecked", { checks: ["none"] }),
+    oidc("checked"),
   ];
   const others = [{ provider: "home", providerAccountId: "1", type: "oidc", userId: "bob" }];
   for (
@@ -474,6 +479,7 @@ Deno.test("accounts: mistakes get errors that say what to change", async () => {
       [undefined, "/link/nodemailer", 'There is no OAuth provider "nodemailer"'],
       [undefined, "/link/posted", "response_mode=form_post"],
       [undefined, "/link/unchecked", 'give "unchecked" a check'],
+      [undefined, "/link-with-state", '`authorizationParams`: "state" is not for them'],
     ] as const
   ) {
     const adapter = memoryAdapter();

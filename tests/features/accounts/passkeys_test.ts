@@ -61,6 +61,8 @@ async function setUp(adapter: Adapter, overrides: Partial<FastifyAuthConfig> = {
     await auth.renamePasskey(request, request.body.id, request.body.name);
     return {};
   });
+  app.get("/rename", (request) => auth.renamePasskey(request, "id", "name"));
+  app.get("/remove", (request) => auth.removePasskey(request, "id"));
   app.post<{ Body: Body }>("/remove", async (request) => {
     const { id, otherSignInMethod = false } = request.body;
     await auth.removePasskey(request, id, { otherSignInMethod });
@@ -165,6 +167,17 @@ Deno.test("the last passkey stays if the user could not sign in any more", async
   // A link can be mailed to a verified address.
   for (const user of tables.users.values()) user.emailVerified = new Date();
   assertEquals((await removed()).statusCode, 200);
+});
+
+Deno.test("a link renames or removes no passkey, and only removePasskey() has an option for it", async () => {
+  const { app, client } = await setUp(passkeyAdapter(emptyTables()));
+  await using _app = app;
+  await client.register(new SoftwareAuthenticator(ORIGIN), { email: EMAIL });
+  for (const [path, isAdvised] of [["/rename", false], ["/remove", true]] as const) {
+    const answer = await client.get(path, { headers: { "sec-fetch-site": "none" } });
+    assertEquals(outcome(answer), [403, "FST_AUTHJS_CROSS_SITE"]);
+    assertEquals(answer.json().message.includes("allowGet"), isAdvised, path);
+  }
 });
 
 Deno.test("another user's passkey is none of one's own, and another site removes and renames none", async () => {
