@@ -69,7 +69,7 @@ export interface SignInAction {
    * @throws {AuthActionError} If the sign-in is refused or fails, such as with a wrong password (401).
    * @throws {FastifyAuthError} `FST_AUTHJS_CROSS_SITE` (403), `FST_AUTHJS_NOT_FOUND` (404) if there is no such
    * provider, `FST_AUTHJS_TOO_MANY_REQUESTS` (429) above a `rateLimit`, `FST_AUTHJS_UNAVAILABLE` (503),
-   * `FST_AUTHJS_BODY_INVALID` (400) for fields that are not text, and for an option that there is not.
+   * `FST_AUTHJS_BODY_INVALID` (400) for fields that are not text, and for an unknown option.
    */
   (
     request: ActionRequest,
