@@ -167,8 +167,8 @@ export interface EmailMessageParams {
 export interface FastifyAuthPages extends Partial<PagesOptions>, FeaturePages {
   /**
    * The page that a mailed sign-in link opens, if `emailConfirm` is on, with the `provider`, `token`, `email`,
-   * `callbackUrl` and, if it is there, `rememberMe` of the link as its query. Its form posts all of them but `provider`,
-   * and a `csrfToken`, to `<mount path>/callback/<provider>`.
+   * `callbackUrl` and, if it is there, `rememberMe` of the link as its query. Its form posts all of them but
+   * `provider`, and a `csrfToken`, to `<mount path>/callback/<provider>`.
    * @default a page that is built in
    */
   confirmEmail?: string;
