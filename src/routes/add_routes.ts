@@ -93,15 +93,12 @@ function routerOptions({ initialConfig }: FastifyInstance): RouterOptions[] {
  */
 function redactLog(scope: FastifyInstance): void {
   const makeLogger = scope.childLoggerFactory;
-  scope.setChildLoggerFactory((logger, bindings, options, request) =>
-    makeLogger.call(
-      scope,
-      logger,
-      bindings,
-      { ...options, serializers: redactingSerializers(scope.log, options.serializers) },
-      request,
-    )
-  );
+  const redacting = redactingSerializers(scope.log);
+  scope.setChildLoggerFactory((logger, bindings, options, request) => {
+    const { serializers: given } = options;
+    const serializers = given ? redactingSerializers(scope.log, given) : redacting;
+    return makeLogger.call(scope, logger, bindings, { ...options, serializers }, request);
+  });
 }
 
 /** The options that all routes share. Documents of `@fastify/swagger` leave them out. */
