@@ -4,7 +4,7 @@
  * `parseCreationOptionsFromJSON()` and `toJSON()`.
  */
 
-/** What `GET <prefix>/webauthn-options/:provider` answers. */
+/** What `GET <mount path>/webauthn-options/:provider` answers. */
 interface Ceremony {
   readonly action: "authenticate" | "register";
   /** The options, with base64url in place of bytes. */

@@ -51,16 +51,16 @@ export async function allowedRedirect(url: string, { origin, config }: RequestCo
 
 const CSRF_PROBLEMS = {
   csrf_token_missing:
-    "The body has no `csrfToken`. Get one from GET <prefix>/csrf, and send it in the body of the POST",
+    "The body has no `csrfToken`. Get one from GET <mount path>/csrf, and send it in the body of the POST",
   csrf_cookie_missing:
-    "The body has a `csrfToken`, but the request has no CSRF cookie. Send the cookies that GET <prefix>/csrf " +
+    "The body has a `csrfToken`, but the request has no CSRF cookie. Send the cookies that GET <mount path>/csrf " +
     'has set: `fetch` needs `credentials: "include"` on another origin, and a secure cookie needs https',
   csrf_cookie_invalid:
     "The CSRF cookie is not of this application: it was changed, or made with a secret that this process does " +
-    "not have. Get a new token from GET <prefix>/csrf",
+    "not have. Get a new token from GET <mount path>/csrf",
   csrf_token_mismatch:
     "The `csrfToken` of the body is not that of the CSRF cookie, which a later page may have replaced. Get the " +
-    "token from GET <prefix>/csrf right before the POST",
+    "token from GET <mount path>/csrf right before the POST",
 } as const;
 
 class CsrfRefused extends MissingCSRF {

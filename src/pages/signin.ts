@@ -93,7 +93,7 @@ function methods(page: SignInPage, failure: Failure, view: PageView): SafeHtml {
   }`;
 }
 
-/** The check mark by which users choose to be remembered. Without it a browser sends the hidden field alone. */
+/** The check box by which users choose to be remembered. Without it a browser sends the hidden field alone. */
 function rememberMe(form: string, { kind, rememberMe }: SignInPage, { look, language }: PageView) {
   if (kind !== "signIn" || !look.rememberMe) return null;
   const id = `${form}-remember-me`;

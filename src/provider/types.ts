@@ -152,8 +152,8 @@ export interface OAuth2Config<Profile> extends
   jwks_endpoint: any;
   /**
    * Whether the provider, or a site that it shows links for, may begin sign-ins (OpenID Connect Core 1.0 section 4): by
-   * a link or a form to `<prefix>/signin/<id>` with its `iss`, and with `target_link_uri` and `login_hint` if they are
-   * known. Needs `issuer`.
+   * a link or a form to `<mount path>/signin/<id>` with its `iss`, and with `target_link_uri` and `login_hint` if they
+   * are known. Needs `issuer`.
    * @default false
    */
   initiateLogin?: boolean;

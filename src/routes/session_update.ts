@@ -1,4 +1,4 @@
-/** `<prefix>/session`: reads the session, or updates it. */
+/** `<mount path>/session`: reads the session, or updates it. */
 import { JWTSessionError } from "@auth/core/errors";
 import { type Answer, jsonAnswer } from "../core/answer.ts";
 import { type RequestContext, sessionParts, sessionRemovals } from "../core/context.ts";

@@ -1,4 +1,4 @@
-/** `<prefix>/signin` and `<prefix>/signin/:provider`: the sign-in page, and the start of a sign-in. */
+/** `<mount path>/signin` and `<mount path>/signin/:provider`: the sign-in page, and the start of a sign-in. */
 import type { EmailConfig } from "@auth/core/providers";
 import { type Answer, redirectAnswer } from "../core/answer.ts";
 import { callCore } from "../core/call.ts";

@@ -1,4 +1,4 @@
-/** `<prefix>/signout`: the sign-out page, and the sign-out. */
+/** `<mount path>/signout`: the sign-out page, and the sign-out. */
 import { AdapterError, EventError, SignOutError } from "@auth/core/errors";
 import type { Awaitable } from "@auth/core/types";
 import { unavailableError } from "../adapter/failure.ts";

@@ -17,7 +17,7 @@ import { noAttempt } from "./callback/attempts.ts";
 import { leadOn } from "./failed_form.ts";
 import { readSignedIn, withoutEndedSession } from "./session_change.ts";
 
-/** `GET <prefix>/webauthn-options/:provider`: the options of a ceremony. It is for a script: errors are JSON. */
+/** `GET <mount path>/webauthn-options/:provider`: the options of a ceremony. It is for a script: errors are JSON. */
 export async function handleWebAuthnOptions(received: ProviderContext): Promise<Answer> {
   const context = await withoutEndedSession(received);
   const parameters = new URLSearchParams(context.query);

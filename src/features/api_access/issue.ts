@@ -75,7 +75,7 @@ export async function issueToken(
     .sign(await importJWK(key.jwk, key.jwk.alg));
 }
 
-/** `GET <prefix>/jwks`: the public keys (RFC 7517). */
+/** `GET <mount path>/jwks`: the public keys (RFC 7517). */
 export async function jwksAnswer({ auth }: RequestContext): Promise<Answer> {
   const keys = await signingKeys(auth, false);
   // Not what else is known of the private key: its `key_ops` would keep the public one from verifying.

@@ -17,14 +17,14 @@ import type { SessionRequest } from "../../types.ts";
 export interface LiveConnectionsActions {
   /**
    * Calls a function once when the session of a request ends, such as to close its WebSocket or its stream of
-   * server-sent events. If this process ends the session, that is at once; else with the next look, or when it expires.
-   * If there is no session, it is called now.
+   * server-sent events. If this process ends the session, that is at once; else with the next check, or when it
+   * expires. If there is no session, it is called now.
    *
-   * A look renews nothing and calls no callback. One that fails, such as while the database is down, is logged and
+   * A check renews nothing and calls no callback. One that fails, such as while the database is down, is logged and
    * repeated, until the session expires by what was known last.
    * @param request The request that opened the connection.
    * @param callback What to do then. What it throws is logged.
-   * @param options `interval` is how often the session is looked at, in milliseconds; by default 20 seconds.
+   * @param options `interval` is how often the session is checked, in milliseconds; by default 20 seconds.
    * @returns A function that stops it, which the end of the connection does, too.
    * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a wrong argument or configuration.
    */
@@ -100,7 +100,7 @@ export async function onSessionEnd(
     }
   }
 
-  /** Looks at the session. A look that begins later takes the place of one under way. */
+  /** Checks the session. A check that begins later takes the place of one under way. */
   async function look(): Promise<void> {
     const own = ++looks;
     clearTimeout(timer);
@@ -115,7 +115,7 @@ export async function onSessionEnd(
       }
       if (own === looks) ends = known;
     } catch (error) {
-      log.error(error, "Auth.js: onSessionEnd() could not look at the session, and tries again.");
+      log.error(error, "Auth.js: onSessionEnd() could not check the session, and tries again.");
     }
     // deno-coverage-ignore Another look has begun while this one asked
     if (own !== looks) return;

@@ -1,6 +1,6 @@
 /**
- * `POST <prefix>/backchannel-logout/:provider`: an OpenID Provider ends sessions (OpenID Connect Back-Channel Logout
- * 1.0).
+ * `POST <mount path>/backchannel-logout/:provider`: an OpenID Provider ends sessions (OpenID Connect Back-Channel
+ * Logout 1.0).
  */
 import type { AuthConfig } from "@auth/core";
 import { SignOutError } from "@auth/core/errors";

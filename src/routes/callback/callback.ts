@@ -1,4 +1,4 @@
-/** `<prefix>/callback/:provider`: ends a sign-in, by the type of the provider. */
+/** `<mount path>/callback/:provider`: ends a sign-in, by the type of the provider. */
 import { parseCookie } from "cookie";
 import { findPasskeys } from "../../adapter/added_methods.ts";
 import type { Answer } from "../../core/answer.ts";

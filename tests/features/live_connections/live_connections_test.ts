@@ -260,7 +260,7 @@ Deno.test("a database that fails ends no connection before the session would exp
     const { app, lines, port } = await liveApp(config, { interval: 10 });
     await using _app = app;
     const { socket, closed } = await openSocket(port, cookie);
-    const failures = () => lines.filter(({ msg }) => msg.includes("could not look"));
+    const failures = () => lines.filter(({ msg }) => msg.includes("could not check"));
     for (let outage = 1; outage < 3; outage++) {
       calls.fails = true;
       const { length } = failures();
