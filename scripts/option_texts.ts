@@ -12,7 +12,7 @@ export interface OptionText {
 }
 
 /** In place of core's check cookies. */
-const IN_STATE = "No effect: what a sign-in is checked by is in the cookies of `cookies.state`.";
+const IN_STATE = "No effect: the checks of a sign-in are in the cookies of `cookies.state`.";
 
 /** Core's options, and below them their parts, in the order of the page. */
 export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
@@ -120,8 +120,7 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
   logger: { text: "Replaces functions of core's logger.", default: "the logger of Fastify" },
   theme: { text: "The look of the [built-in pages](pages.md).", default: "that of the pages" },
   useSecureCookies: {
-    text:
-      "Whether cookies are `Secure`, and the prefixes of their names `__Host-` and that of the session `__Secure-`.",
+    text: "Whether cookies are `Secure` and their names begin with `__Host-` (that of the session with `__Secure-`).",
     default: "whether the public origin is https",
   },
   cookies: {

@@ -112,7 +112,7 @@ export interface SignalPasskeysOptions {
    * @default "passkey"
    */
   readonly provider?: string;
-  /** The id of a passkey that was removed: that with which a user registered has a user id of its own. */
+  /** The id of a removed passkey: needed for one that a new user registered with. */
   readonly removed?: string;
 }
 

@@ -69,8 +69,8 @@ export type RouteAuth = boolean | RouteAuthOptions;
 export interface RouteAuthConfig {
   /**
    * Who may use the route. It is guarded as with `requireSession()`, before its own `onRequest` hooks and after those
-   * of its scopes. If a hook of a scope guards it, too, both must let a user pass; with `false` one that has
-   * `respectRouteConfig` leaves the route open.
+   * of its scopes. If a hook of a scope guards it, too, both must let the user pass. A hook with `respectRouteConfig`
+   * leaves it open if this is `false`.
    * @default all users whom the hooks of its scopes let pass
    */
   auth?: RouteAuth;

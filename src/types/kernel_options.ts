@@ -24,10 +24,10 @@ export interface KernelOptions {
    */
   trustedOrigins?: readonly string[];
   /**
-   * The origins of the deployments whose sign-ins the stable deployment of `redirectProxyUrl` hands on to them:
+   * The origins to which the stable deployment (`redirectProxyUrl`) hands on the sign-ins of the others:
    * `["https://*.preview.example"]`, without a path. A `*` stands for letters, digits and hyphens of one label, left of
-   * the last two labels. Who has one of these names gets the codes of sign-ins: name a domain whose names only you give
-   * out. On the stable deployment it is required.
+   * the last two labels. Anyone who gets such a name gets sign-in codes: use a domain whose names only you give out. On
+   * the stable deployment it is required.
    * @default [] none
    */
   redirectProxyOrigins?: readonly string[];
@@ -60,10 +60,10 @@ export interface KernelOptions {
   sessionCookieLimit?: number;
   /**
    * What several processes that serve the same users share, such as `redisStore()` of `fastify-authjs/redis`. One of
-   * them refreshes a session in the `jwt` callback, and the others get the result and learn of a sign-out. A sign-in
-   * link that several processes are sent at once signs in at one of them; of first sign-ins of one user at the same
-   * time one creates the user; a sign-in that was broken off goes on at any of them. One process needs no store, unless
-   * sessions are `revocable`. While the store fails, sessions are read, and links used, without it.
+   * them refreshes a session in the `jwt` callback, and the others get the result and learn of a sign-out. If several
+   * processes get one sign-in link at once, only one accepts it. If a new user signs in twice at once, the user is
+   * created once. Any process continues a sign-in that broke off. One process needs no store, unless sessions are
+   * `revocable`. While the store fails, sessions are read, and links used, without it.
    *
    * A process waits for `providerTimeout` (10 seconds if that is 0) for the one that refreshes, then goes on with the
    * session as it is. The lock of a process that died expires after twice that time.
@@ -95,8 +95,8 @@ export interface KernelOptions {
    * with a wrong signature fails with `error=Configuration`, and the log says why; one whose keys cannot be had is a
    * 503.
    *
-   * With `true` a provider that publishes no keys is refused. By default TLS to its token endpoint stands for the
-   * signature then, as that section allows, and with `false` for every provider, which is warned about.
+   * With `true` a provider that publishes no keys is refused. By default TLS to its token endpoint then replaces the
+   * signature, as that section allows. With `false` it does for every provider, and the log warns.
    * @default verified, if the provider publishes keys
    */
   verifyIdTokens?: boolean;
@@ -257,9 +257,9 @@ export interface PagePanel {
 /** How sessions are kept, and for how long. */
 export type FastifyAuthSession = NonNullable<AuthConfig["session"]> & {
   /**
-   * How long a session lives whose user did not choose to be remembered, in seconds: since it was used last, and in a
-   * cookie that ends with the browser. A sign-in with `rememberMe=false` makes one, such as that of the built-in page
-   * without its check mark. `false` takes the check mark away, and remembers everyone.
+   * How many seconds a session lives after its last use if its user did not choose to be remembered. Its cookie ends
+   * with the browser. A sign-in with `rememberMe=false` makes one, such as that of the built-in page if its check box
+   * is not checked. `false` takes the check box away, and remembers everyone.
    * @default 12 * 60 * 60 (12 hours), at most `maxAge`
    */
   ephemeralMaxAge?: number | false;

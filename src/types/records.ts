@@ -58,8 +58,8 @@ export interface LanguageRequest {
 
 /**
  * What the processes of an application share, such as `redisStore()` of `fastify-authjs/redis` or `memoryStore()`. Keys
- * are texts of any length; values, locks and sets are apart. `milliseconds` is how long what is written counts: it is
- * not returned after that, and can be deleted. A call that fails rejects.
+ * are texts of any length; a value, a lock and a set may have the same key. What is written counts for `milliseconds`;
+ * then it is not returned, and can be deleted. A call that fails rejects.
  */
 export interface Store {
   /** The values of keys, in their order; nothing for one that has none. */

@@ -106,7 +106,7 @@ export interface Operation {
   /** After a failure: the type of an error of Auth.js, the code of a `FastifyAuthError`, or the name of an error. */
   errorType?: string;
   /**
-   * A subscriber of `start` may set this, to run the operation in a context; one that is there is to be called, too.
+   * A subscriber of `start` may set this, to run the operation in a context. It must call an earlier one, too.
    */
   run?: <Result>(work: () => Result) => Result;
 }

@@ -85,7 +85,7 @@ export interface AccountsActions {
    * Names a passkey of the signed-in user. Needs an adapter with `updateAuthenticator()`, as `PasskeyAdapter` has it.
    * @param request The request of the route. A page of another origin must not have sent it.
    * @param id The id of the passkey, as `listPasskeys()` returns it.
-   * @param name The name, of which 64 characters are kept; an empty one gives it back its own.
+   * @param name The name; 64 characters are kept. An empty one restores the default.
    * @throws {FastifyAuthError} `FST_AUTHJS_NOT_FOUND` (404) if the user has no such passkey; `FST_AUTHJS_BODY_INVALID`
    * (400) if the name is no text; `FST_AUTHJS_CONFIG_INVALID` without such an adapter; and as `listPasskeys()` and
    * `unlinkAccount()`.

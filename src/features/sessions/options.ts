@@ -47,7 +47,7 @@ export interface SessionsActions {
   readonly listSessions: (request: SessionRequest) => Promise<UserSession[]>;
   /**
    * Ends a session, wherever it is used.
-   * @param id An `id` of `listSessions()`. It names its user: only who was shown it can send it.
+   * @param id An `id` of `listSessions()`. It is not checked whose session that is.
    * @returns Whether there was such a session.
    * @throws {FastifyAuthError} As `listSessions()` does, but not for a session that is missing.
    */

@@ -5,9 +5,9 @@ import type { ListedGuard } from "../feature.ts";
 /** The option by which guards can require how and when users signed in. */
 export interface StepUpConfig {
   /**
-   * Whether it is kept how and when the users of sessions signed in, by the claims `auth_time`, `acr` and `amr` of the
-   * ID token, for guards with `maxAge`, `acr` or `amr`: in the session token, or with the strategy "database" in a
-   * cookie that is signed together with it.
+   * Whether to keep how and when users signed in (the claims `auth_time`, `acr` and `amr` of the ID token), for guards
+   * with `maxAge`, `acr` or `amr`: in the session token, or with the strategy "database" in a cookie that is signed for
+   * that session.
    * @default false
    */
   stepUp?: boolean;
