@@ -2,7 +2,7 @@
 
 /**
  * The stable code of a {@linkcode FastifyAuthError}. `docs/errors.md` says what each means, and with which status it is
- * answered; those without a status are boot errors: the application does not start.
+ * answered. Those without a status are errors at boot, or of a call that cannot work with the configuration.
  */
 export type FastifyAuthErrorCode =
   | "FST_AUTHJS_SECRET_MISSING"
@@ -70,7 +70,7 @@ export class FastifyAuthError extends Error {
   readonly code: FastifyAuthErrorCode;
   /** The address of the page about this code. */
   readonly help: string;
-  /** The HTTP status, absent on boot errors. Fastify answers with it. */
+  /** The HTTP status; absent on errors at boot. Fastify answers with it. */
   declare readonly statusCode?: number;
   /** The same as `statusCode`, under the name that `http-errors` has for it. */
   declare readonly status?: number;
@@ -90,7 +90,7 @@ export class FastifyAuthError extends Error {
   }
 }
 
-/** The boot error of a setting that cannot work. */
+/** The error of a setting or an argument that cannot work. */
 export function invalidConfig(message: string, options?: ErrorOptions): FastifyAuthError {
   return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", message, options);
 }
@@ -132,8 +132,9 @@ export interface ActionFailure {
 }
 
 /**
- * `auth.signIn()` or `auth.updateSession()` failed. The `cause` is the error of Auth.js, the status what a JSON client
- * of the auth routes gets: 401 for a wrong password, 403 if a callback denied access, 500 if the server is at fault.
+ * An action such as `auth.signIn()` or `auth.getAccessToken()` failed. The `cause` is the error of Auth.js, the status
+ * what a JSON client of the auth routes gets: 401 for a wrong password, 403 if a callback denied access, 500 if the
+ * server is at fault.
  *
  * @example
  * ```ts

@@ -117,7 +117,8 @@ export interface LinkAccountAction {
    * @throws {FastifyAuthError} `FST_AUTHJS_UNAUTHENTICATED` (401) if no user of the adapter is signed in by the session
    * cookie; `FST_AUTHJS_CROSS_SITE` (403); `FST_AUTHJS_NOT_FOUND` (404) if there is no such OAuth provider;
    * `FST_AUTHJS_TOO_MANY_REQUESTS` (429) above a `rateLimit`; `FST_AUTHJS_UNAVAILABLE` (503);
-   * `FST_AUTHJS_CONFIG_INVALID` without an adapter, or for a provider that cannot be linked.
+   * `FST_AUTHJS_CONFIG_INVALID` without an adapter, or for a provider that cannot be linked; `AuthActionError` if the
+   * sign-in at the provider cannot begin.
    */
   (
     request: ActionRequest,
