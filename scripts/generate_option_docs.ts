@@ -178,8 +178,8 @@ order: 1
 
 # Options
 
-Every option, with its type and its default. Times are in milliseconds, except those of \`session\`, \`jwt\` and
-\`cookies\`, which are core's and in seconds. What cannot work stops the boot with a message that says what to change.
+Every option, with its type and its default. Times are in milliseconds if the name of the option ends in \`Timeout\`, or
+is \`timeWindow\` or \`interval\`; all others are in seconds. What cannot work stops the boot with a message that says what to change.
 
 ## The plugin's options
 
