@@ -5,7 +5,7 @@
  * - Provider id `credentials`, type `credentials`.
  * - Environment: nothing of its own, only `AUTH_SECRET`.
  * - The form posts its fields and `csrfToken` to the callback URL `<origin>/auth/callback/credentials`.
- * - Sessions must be JSON Web Tokens, the default without a database adapter.
+ * - With sessions in a database `authorize()` returns a user of the adapter.
  *
  * Installed with `npm install fastify-authjs fastify` (`pnpm add`, `yarn add`, `bun add`), or with
  * `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`.

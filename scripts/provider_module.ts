@@ -124,7 +124,7 @@ function notes(facts: ProviderFacts): string[] {
       break;
     case "credentials":
       lines.push(`The form posts its fields and \`csrfToken\` to the callback URL ${callback}.`);
-      lines.push("Sessions must be JSON Web Tokens, the default without a database adapter.");
+      lines.push("With sessions in a database `authorize()` returns a user of the adapter.");
       break;
     case "webauthn":
       lines.push(`The page posts to the callback URL ${callback}, for a plugin mounted at \`/auth\`.`);

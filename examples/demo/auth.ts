@@ -26,7 +26,7 @@ export function authConfig(
     trustedOrigins,
     trustHost: true, // it listens on loopback only, so no other machine can choose the Host
     adapter: database.adapter,
-    session: { strategy: "jwt" }, // passwords work with no other
+    session: { strategy: "jwt" }, // with an adapter the default is a row in the database
     store: database.store,
     revocable: true, // so that sessions can be listed and ended
     refreshDue: () => false, // the jwt callback refreshes nothing, so no read needs a lock
