@@ -58,7 +58,7 @@ export interface AuthFailure {
   readonly ok: false;
   /** What went wrong. */
   readonly error: AuthErrorType;
-  /** The HTTP status of the answer; 0 if there was none. */
+  /** The HTTP status of the answer; 0 if there was none, and for errors of the browser. */
   readonly status: number;
   /**
    * The details: the `code` of the `CredentialsSignin` that `authorize()` threw, or a code of the plugin such as
