@@ -59,7 +59,7 @@ export interface UnlinkEvent extends LinkEvent {}
 /** `fastify-authjs:access-refused`: a guard refused a request of a signed-in user, or one with a bearer token. */
 export interface AccessRefusedEvent extends AuthEvent {
   /**
-   * `FST_AUTHJS_FORBIDDEN` (roles, `authorize`), `FST_AUTHJS_STEP_UP_REQUIRED` (`maxAge`, `acr`, `amr`), or
+   * `FST_AUTHJS_FORBIDDEN` (`roles`, `authorize`, `scopes`), `FST_AUTHJS_STEP_UP_REQUIRED` (`maxAge`, `acr`, `amr`), or
    * `FST_AUTHJS_UNAUTHENTICATED` for a bearer token that is not valid.
    */
   readonly reason: string;
@@ -114,8 +114,9 @@ export interface Operation {
 /** `fastify-authjs.action`: a request to an auth route, or an action of `createAuth()`. */
 export interface AuthActionOperation extends Operation {
   /**
-   * What it does: `"signin"`, `"callback"`, `"signout"`, `"session"`, `"update"`, `"token"`, `"webauthn-options"`,
-   * `"csrf"`, `"providers"`, `"error"`, `"verify-request"`, `"signin-page"` or `"signout-page"`.
+   * What it does: `"signin"`, `"callback"`, `"signout"`, `"signed-out"`, `"backchannel-logout"`, `"session"`,
+   * `"update"`, `"token"`, `"jwks"`, `"webauthn-options"`, `"csrf"`, `"providers"`, `"error"`, `"verify-request"`,
+   * `"signin-page"` or `"signout-page"`.
    */
   readonly action: string;
   /** The id of the provider that it is about. */
@@ -165,7 +166,7 @@ export interface AdapterCallOperation extends Operation {
 export interface SessionReadEvent {
   /** How sessions are kept. */
   readonly strategy: "jwt" | "database";
-  /** `"session"`, `"none"`, or `"unknown"` if the adapter or a store failed. */
+  /** `"session"`, `"none"`, or `"unknown"` if the adapter, a store or a callback failed. */
   readonly result: "session" | "none" | "unknown";
   /** How long it took, in seconds. */
   readonly duration: number;
