@@ -51,7 +51,8 @@ export interface RateLimitOptions {
   concurrentPerAddress?: number;
   /**
    * The account that a password is for, by the fields of the form.
-   * @default the value of the first field in `credentials` of the provider that is no password
+   * @default the value of the first field in `credentials` of the provider whose type is not `password`, `hidden`,
+   * `checkbox`, `radio` or `submit`
    */
   accountName?: (fields: Readonly<Record<string, unknown>>, provider: string) => string | undefined;
   /**
