@@ -20,7 +20,8 @@ export interface AuthObject<OwnSession = Session & { user: User }> extends Featu
   /**
    * The session of a request, or `null` if there is none.
    * @param request The request, in any hook or handler.
-   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if the argument is no request; nothing else.
+   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if the argument is no request, or its route has
+   * `config.auth` and the plugin is not registered; nothing else.
    */
   readonly getSession: (request: SessionRequest) => Promise<OwnSession | null>;
   /**
@@ -100,7 +101,8 @@ export interface SignOutAction {
 /**
  * What {@linkcode createAuth} returns for a function: the members of an {@linkcode AuthObject}, each with the
  * configuration of its request. They reject with a {@linkcode FastifyAuthError} if there is none (404), if the function
- * failed (503) and if the configuration cannot be used (500); only `getSession()` then resolves with `null`.
+ * failed (503) and if the configuration cannot be used (500). An error of the function that has a `statusCode` is
+ * passed on as it is. Only `getSession()` then resolves with `null`.
  */
 export interface TenantAuthObject<OwnSession = Session & { user: User }>
   extends Omit<AuthObject<OwnSession>, "config" | "revokeSession" | "revokeSessions"> {

@@ -43,7 +43,8 @@ type Visit = Guarded & Readonly<{ reply: GuardedReply; auth: AuthInstance }>;
 
 /**
  * Makes a hook that lets only signed-in users pass, by the configuration that a function chooses for each request. If
- * there is none the answer is a 404, if the function failed a 503, if the configuration cannot be used a 500.
+ * there is none the answer is a 404, if the function failed a 503 or the `statusCode` of its error, if the
+ * configuration cannot be used a 500.
  * @param choose The same function that was given to `FastifyAuth`.
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if an option is invalid.
  */
