@@ -40,6 +40,7 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
     text: "The age in seconds from which a read renews a session. A twentieth of `maxAge` is used if that is less.",
     default: "`86_400` (one day)",
   },
+  "session.ephemeralMaxAge": { text: "" },
   "session.generateSessionToken": {
     text: "Makes the token of a session in a database. It must not be guessable.",
     default: "256 random bits as hexadecimal digits",
@@ -192,6 +193,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   "session.strategy": 'session: { strategy: "database" }, adapter',
   "session.maxAge": "session: { maxAge: 7 * 24 * 60 * 60 }",
   "session.updateAge": "session: { updateAge: 60 * 60 }",
+  "session.ephemeralMaxAge": "session: { ephemeralMaxAge: 60 * 60 }",
   "session.generateSessionToken": "session: { generateSessionToken: () => crypto.randomUUID() + crypto.randomUUID() }",
   jwt: "jwt: { maxAge: 7 * 24 * 60 * 60 }",
   callbacks: "callbacks: { signIn: ({ profile }) => profile?.email_verified === true }",
@@ -235,6 +237,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   "FastifyAuthPages.language": 'pages: { language: "de" }',
   "FastifyAuthPages.languageMenu": "pages: { languageMenu: false }",
   "FastifyAuthPages.texts": 'pages: { texts: { en: { "signIn.title": "Welcome back" } } }',
+  initiateLogin: 'providers: [{ ...Keycloak({ issuer: "https://login.example/realms/staff" }), initiateLogin: true }]',
   insecureProviders: 'insecureProviders: ["keycloak"]',
   refreshTokens: "refreshTokens: true",
   apiAccess: 'apiAccess: { issuers: [{ issuer: "https://login.example", audience: "https://api.example" }] }',

@@ -15,7 +15,7 @@ import { SIGNED_OUT } from "../session/read.ts";
 import type { GuardedReply, Session } from "../types.ts";
 import { type ActionAuth, type ActionRequest, perform, urlOf } from "./perform.ts";
 
-/** Options of what a link must not do. */
+/** The option of actions that a link alone must not start, such as a sign-out. */
 export interface AllowGetOptions {
   /**
    * Whether a GET or HEAD that no page of the application sent is served: an address that the user typed, and a link in

@@ -40,16 +40,16 @@ export interface FeatureOptions
     SessionsConfig,
     StepUpConfig {}
 
-/** What they add to `pages`. */
+/** What the features add to `pages`. */
 export interface FeaturePages extends LastUsedPages {}
 
-/** What they add to the options of guards. */
+/** What the features add to the options of guards. */
 export interface FeatureGuardOptions extends ApiAccessGuardOptions, StepUpGuardOptions {}
 
-/** What they add to the options of `auth.signOut()`. */
+/** What the features add to the options of `auth.signOut()`. */
 export type { ProviderLogoutAction as FeatureSignOutOptions } from "./provider_logout/options.ts";
 
-/** What they add to the object of `createAuth()`. */
+/** What the features add to the object of `createAuth()`. */
 export interface FeatureActions
   extends AccessTokensActions, AccountsActions, ApiAccessActions, LiveConnectionsActions, SessionsActions {}
 

@@ -260,7 +260,7 @@ export type FastifyAuthSession = NonNullable<AuthConfig["session"]> & {
    * How many seconds a session lives after its last use if its user did not choose to be remembered. Its cookie ends
    * with the browser. A sign-in with `rememberMe=false` makes one, such as that of the built-in page if its check box
    * is not checked. `false` takes the check box away, and remembers everyone.
-   * @default 12 * 60 * 60 (12 hours), at most `maxAge`
+   * @default 43_200 (12 hours), at most `maxAge`
    */
   ephemeralMaxAge?: number | false;
 };

@@ -3,7 +3,7 @@ import { parseCookie } from "cookie";
 import { COOKIE_MAX_AGE } from "../../config/lifetime.ts";
 import type { Feature } from "../feature.ts";
 
-/** Its option. */
+/** Whether the sign-in page marks the method that was used last: an option of `pages`. */
 export interface LastUsedPages {
   /**
    * Whether the built-in sign-in page marks the method that the browser used last. If there are several, a cookie with

@@ -41,7 +41,7 @@ export interface ProviderLogoutOptions {
   backchannel?: boolean;
 }
 
-/** The option of `auth.signOut()`. */
+/** Whether `auth.signOut()` also signs out at the provider. */
 export interface ProviderLogoutAction {
   /**
    * Whether the browser also goes to the OpenID Provider, where its session ends, too, and comes back to the callback

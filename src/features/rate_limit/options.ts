@@ -74,11 +74,11 @@ export interface RateLimitOptions {
   plugin?: (...parameters: never[]) => unknown;
 }
 
-/** So many in a time. */
+/** How many there may be in a time. */
 export interface RateLimit {
   /** How many there may be: 1 or more. */
   max: number;
-  /** The time in milliseconds. It starts with the first one, and with the first one after it. */
+  /** The time in milliseconds. It starts with the first one, and anew with the first one after its end. */
   timeWindow: number;
 }
 

@@ -13,7 +13,7 @@ export interface StepUpConfig {
   stepUp?: boolean;
 }
 
-/** The options of such guards. */
+/** How and when a user must have signed in to pass a guard. */
 export interface StepUpGuardOptions {
   /**
    * How long ago the user may have been authenticated at most, in seconds. Otherwise a browser that requests a page is
