@@ -1,26 +1,27 @@
 /**
- * Auth.js for Fastify: one call adds every route of Auth.js to an application, another reads the session anywhere.
+ * Auth.js for Fastify. `createAuth()` makes one object: its plugin adds every route of Auth.js to an application, and
+ * its functions read sessions, guard routes, and sign users in and out.
  *
  * Install it with `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`, which gives the package from JSR the
  * name that the examples import it by, or from npm with `npm install fastify-authjs fastify` (`pnpm add`, `yarn add`,
- * `bun add`). On Deno a server needs `--allow-net`, with Fastify's logger `--allow-sys=hostname`, and, where the
- * configuration comes from the environment, `--allow-env`.
+ * `bun add`). On Deno a server needs `--allow-net`; with Fastify's logger also `--allow-sys=hostname`; and
+ * `--allow-env` if settings come from the environment.
  *
  * @example
  * ```ts
  * import Fastify from "fastify";
- * import { FastifyAuth, type FastifyAuthConfig, getSession } from "fastify-authjs";
+ * import { createAuth } from "fastify-authjs";
  * import GitHub from "fastify-authjs/providers/github";
  *
  * // AUTH_SECRET, AUTH_GITHUB_ID and AUTH_GITHUB_SECRET may come from the environment instead.
- * const config: FastifyAuthConfig = {
+ * const auth = createAuth({
  *   providers: [GitHub({ clientId: "id", clientSecret: "secret" })],
  *   secret: "a string of 32 characters or more",
  *   origin: "http://localhost:3000",
- * };
+ * });
  * const app = Fastify();
- * await app.register(FastifyAuth(config), { prefix: "/auth" });
- * app.get("/me", async (request) => ({ session: await getSession(request, config) }));
+ * await app.register(auth.plugin, { prefix: "/auth" });
+ * app.get("/me", { onRequest: auth.requireSession() }, (request) => auth.getSession(request));
  * ```
  *
  * @module

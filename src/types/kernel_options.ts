@@ -236,15 +236,15 @@ export interface FastifyAuthPages extends Partial<PagesOptions>, FeaturePages {
 
 /** Links on the built-in pages. */
 export interface PageLinks {
-  /** Where a new user gets an account. On the sign-in page. */
+  /** Where a new user gets an account; shown on the sign-in page. */
   signUp?: string;
-  /** Where a user gets another password. At the field for it. */
+  /** Where a user gets another password; shown at the field for the password. */
   forgotPassword?: string;
-  /** The terms of the site. Below every page, like the next ones. */
+  /** The terms of the site; shown below every page. */
   terms?: string;
-  /** What the site does with personal data. */
+  /** What the site does with personal data; shown below every page. */
   privacy?: string;
-  /** Help with signing in. */
+  /** Help with signing in; shown below every page. */
   help?: string;
 }
 

@@ -20,7 +20,7 @@ export interface AuthEvent {
 export interface SignInEvent extends AuthEvent {
   /** The id of the user. */
   readonly userId?: string;
-  /** The id of the account at the provider; none for e-mail, where it is the address. */
+  /** The id of the account at the provider; none for e-mail, since it would be the address. */
   readonly accountId?: string;
   /** Whether the adapter has created the user. */
   readonly isNewUser: boolean;

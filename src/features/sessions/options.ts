@@ -23,7 +23,7 @@ export interface UserSession {
   readonly expires: Date;
   /** When the user signed in, if that is kept. */
   readonly createdAt?: Date;
-  /** When it was last used, to some minutes; without a column for it when it was last renewed. */
+  /** When it was last used, to some minutes; if the database has no column for that, when it was last renewed. */
   readonly lastSeenAt?: Date;
   /** The `User-Agent` header of the browser, if that is kept. A client can send any. */
   readonly userAgent?: string;
