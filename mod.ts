@@ -2,9 +2,9 @@
  * Auth.js for Fastify. `createAuth()` makes one object: its plugin adds every route of Auth.js to an application, and
  * its functions read sessions, guard routes, and sign users in and out.
  *
- * Install it with `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`, which gives the package from JSR the
- * name that the examples import it by, or from npm with `npm install fastify-authjs fastify` (`pnpm add`, `yarn add`,
- * `bun add`). On Deno a server needs `--allow-net`; with Fastify's logger also `--allow-sys=hostname`; and
+ * Install it with `deno add fastify-authjs@jsr:@fastify-authjs/plugin npm:fastify`, which gives the package from JSR
+ * the name that the examples import it by, or from npm with `npm install fastify-authjs fastify` (`pnpm add`,
+ * `yarn add`, `bun add`). On Deno a server needs `--allow-net`; with Fastify's logger also `--allow-sys=hostname`; and
  * `--allow-env` if settings come from the environment.
  *
  * @example

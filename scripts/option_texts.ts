@@ -237,7 +237,8 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   "FastifyAuthPages.language": 'pages: { language: "de" }',
   "FastifyAuthPages.languageMenu": "pages: { languageMenu: false }",
   "FastifyAuthPages.texts": 'pages: { texts: { en: { "signIn.title": "Welcome back" } } }',
-  initiateLogin: 'providers: [{ ...Keycloak({ issuer: "https://login.example/realms/staff" }), initiateLogin: true }]',
+  initiateLogin:
+    'const keycloak = { ...Keycloak({ issuer: "https://login.example/realms/staff" }), initiateLogin: true };',
   insecureProviders: 'insecureProviders: ["keycloak"]',
   refreshTokens: "refreshTokens: true",
   apiAccess: 'apiAccess: { issuers: [{ issuer: "https://login.example", audience: "https://api.example" }] }',
