@@ -30,6 +30,11 @@ export class Notices {
     this.warn(message, code);
   }
 
+  /** The log of the application; `undefined` until the plugin is registered. */
+  get log(): Log | undefined {
+    return this.#log;
+  }
+
   sendTo(log: Log): void {
     this.#log ??= log;
     for (const { message, ...details } of this.#waiting.splice(0)) this.#log.warn(details, message);

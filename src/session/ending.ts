@@ -61,10 +61,7 @@ export function cookieUpdate(cookies: CookieUpdate["cookies"], context: ReadCont
 /** Ends the session of a token. Gives why copies of it may still be accepted, which was logged. */
 export async function endSession(token: string, context: EndingContext): Promise<SessionStoreFailure | undefined> {
   const { settings, logger } = context;
-  const name = await sessionName(token, settings);
-  settings.live.end(name);
-  const place = placeOf(name, "state");
-  await sharedStore(context)?.set(place.name, place.seal(ENDED), REQUEST_LIMIT_MS);
+  await markEnded(await sessionName(token, settings), context);
   const ends = settings.hooks.flatMap(({ onEnd }) => onEnd ?? []);
   const session = ends.length > 0 && await openToken(token, settings).catch(() => undefined);
   try {
@@ -73,6 +70,13 @@ export async function endSession(token: string, context: EndingContext): Promise
     logger.error(error as SessionStoreFailure);
     return error as SessionStoreFailure;
   }
+}
+
+/** Has this process know of the end, and the others when they ask. */
+async function markEnded(name: string, context: EndingContext): Promise<void> {
+  context.settings.live.end(name);
+  const place = placeOf(name, "state");
+  await sharedStore(context)?.set(place.name, place.seal(ENDED), REQUEST_LIMIT_MS);
 }
 
 export async function hasEnded(name: string, context: EndingContext): Promise<boolean> {
@@ -111,10 +115,10 @@ export function sharedStore({ settings: { refresh }, logger }: EndingContext): O
 }
 
 /** Ends sessions of rows. All are tried, whichever fails. */
-export async function endRows(rows: readonly ListedSession[], { live, rows: adapter }: SessionSettings): Promise<void> {
+export async function endRows(rows: readonly ListedSession[], context: EndingContext): Promise<void> {
   const ends = await Promise.allSettled(rows.map(async ({ sessionToken }) => {
-    live.end(rowName(sessionToken));
-    await adapter!.deleteSession!(sessionToken);
+    await markEnded(rowName(sessionToken), context);
+    await context.settings.rows!.deleteSession!(sessionToken);
   }));
   const failed = ends.find((each) => each.status === "rejected");
   if (failed !== undefined) throw failed.reason;

@@ -148,7 +148,7 @@ async function endRowsOf(ended: EndedAtProvider, provider: string, context: Requ
   const keys = keysToEnd(ended);
   const all = await liveRows(String(user.id), settings.adapter);
   const rows = sid === undefined ? all : all.filter(({ sessionToken }) => hasKey(sessionToken, keys));
-  await endRows(rows, settings);
+  await endRows(rows, context);
   for (const row of rows) await tellOfEnd({ session: row }, String(row.userId), context);
 }
 

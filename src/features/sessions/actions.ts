@@ -3,12 +3,13 @@ import { fromAdapter } from "../../actions/account_rows.ts";
 import type { ActionAuth } from "../../actions/perform.ts";
 import { liveRows } from "../../adapter/added_methods.ts";
 import { toDate } from "../../adapter/dates.ts";
+import { logError } from "../../core/logger.ts";
 import { eventsOf } from "../../telemetry/events.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { presentedToken, readSession } from "../../instance/read_session.ts";
 import { assertObject, invalid } from "../../utils/arguments.ts";
 import { type KnownSessions, namedBy, sessionIdOf, type SessionKey } from "../known_session.ts";
-import { endRows } from "../../session/ending.ts";
+import { type EndingContext, endRows } from "../../session/ending.ts";
 import { rowName } from "../../session/name.ts";
 import { openToken } from "../../session/open.ts";
 import { lifetimesFor, type SessionSettings } from "../../session/settings.ts";
@@ -24,7 +25,7 @@ export async function listSessions(auth: ActionAuth, request: SessionRequest): P
   if (failure !== undefined) throw failure;
   if (session === null) throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to see your sessions.");
   const { cookie, settings } = presentedToken(request, config)!;
-  const known = knownSessions(settings);
+  const known = knownSessions(settings, auth);
   const own = await fromAdapter(keyOf(cookie.token, settings));
   const sessions = own === undefined ? [] : await fromAdapter(known.list(own.user));
   return sessions.map(({ user, id, expires, createdAt, lastSeenAt, userAgent }) => ({
@@ -81,12 +82,15 @@ async function keyOf(token: string, settings: SessionSettings): Promise<SessionK
 }
 
 /** Without a request, its scheme is of no concern. */
-function allSessions({ instance }: ActionAuth): KnownSessions {
-  return knownSessions(instance.settings(true));
+function allSessions(auth: ActionAuth): KnownSessions {
+  return knownSessions(auth.instance.settings(true), auth);
 }
 
-function knownSessions(settings: SessionSettings): KnownSessions {
-  if (settings.strategy === "database") return rowsIn(settings);
+function knownSessions(settings: SessionSettings, { instance }: ActionAuth): KnownSessions {
+  const { core, notices: { log } } = instance.config;
+  // Ending a session may have no request, whose log it would be.
+  const error = core.logger?.error ?? ((error: Error) => void (log && logError(log, error)));
+  if (settings.strategy === "database") return rowsIn({ settings, logger: { error } });
   const [known] = settings.hooks.flatMap(({ known }) => known ?? []);
   if (known !== undefined) return known;
   throw invalid(
@@ -96,7 +100,8 @@ function knownSessions(settings: SessionSettings): KnownSessions {
   );
 }
 
-function rowsIn(settings: SessionSettings): KnownSessions {
+function rowsIn(context: EndingContext): KnownSessions {
+  const { settings } = context;
   const rowsOf = (user: string) => liveRows(user, settings.adapter);
   return {
     list: async (user) =>
@@ -112,14 +117,14 @@ function rowsIn(settings: SessionSettings): KnownSessions {
       })),
     async end({ user, id }) {
       const row = (await rowsOf(user)).find(({ sessionToken }) => rowName(sessionToken) === id);
-      if (row !== undefined) await endRows([row], settings);
+      if (row !== undefined) await endRows([row], context);
       return row !== undefined;
     },
     async endAll(user, except) {
       // Twice: a bearer token may have been made of a session that was listed.
       for (let round = 0; round < 2; round++) {
         const rows = await rowsOf(user);
-        await endRows(rows.filter(({ sessionToken }) => rowName(sessionToken) !== except), settings);
+        await endRows(rows.filter(({ sessionToken }) => rowName(sessionToken) !== except), context);
       }
     },
   };

@@ -1,9 +1,9 @@
 /** The sessions of a user in a database, as the user sees and ends them. */
 import { assert, assertEquals, assertFalse, assertNotEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import type { FastifyInstance } from "fastify";
-import { type AuthObject, createAuth, type FastifyAuthConfig, FastifyAuthError } from "fastify-authjs";
+import { type AuthObject, createAuth, type FastifyAuthConfig, FastifyAuthError, memoryStore } from "fastify-authjs";
 import { type ListedSession, withAccountList, withAccountUpdate, withSessionList } from "fastify-authjs/adapters";
-import { testConfig } from "../../support/app.ts";
+import { captureLog, testConfig } from "../../support/app.ts";
 import { Client } from "../../support/client.ts";
 import { ADA, BOB, COOKIE, DAY, reader, readerOf } from "../../support/database_setup.ts";
 import { type FaultyAdapter, faultyAdapter } from "../../support/faults.ts";
@@ -240,6 +240,22 @@ Deno.test("where the database fails, listing and ending sessions fails with 503"
       if (method.startsWith("list")) assertEquals((await client.get("/sessions")).statusCode, 503);
     }
   }));
+
+Deno.test("sessions in a database are revoked also while the store fails, which the log says", async () => {
+  const { logger, lines } = captureLog();
+  const store = memoryStore();
+  const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
+  const adapter = withSessionList(memoryAdapter(tables), () => [...tables.sessions.values()]);
+  const auth = createAuth(testConfig({ adapter, providers: [identityProvider("one")], store }));
+  await using app = await sessionsApp(auth, { logger });
+  const client = await signedIn(app, "one", ADA);
+  const [{ id }] = await sessionsOf(client) as [Shown];
+  store.set = () => Promise.reject(new Error("connection refused"));
+  assertEquals([await auth.revokeSession(id), tables.sessions.size], [true, 0]);
+  assertEquals(lines.filter(({ level }) => level === 50).map(({ msg }) => msg), [
+    "Auth.js: The store's set() failed; sessions are refreshed and sign-in links used without it.: connection refused",
+  ]);
+});
 
 Deno.test("withSessionList() leaves an adapter that is a class as it is", async () => {
   class Own {

@@ -17,8 +17,8 @@ async function twoProcesses(config: Partial<FastifyAuthConfig>) {
   const isDue = new Promise<void>((resolve) => answer = resolve);
   let hasRead = () => {};
   const isRead = new Promise<void>((resolve) => hasRead = resolve);
-  const apps = await Promise.all([0, 1].map(async () => {
-    const auth = createAuth(testConfig({ store, ...config }));
+  const auths = [0, 1].map(() => createAuth(testConfig({ store, ...config })));
+  const apps = await Promise.all(auths.map(async (auth) => {
     const app = Fastify() as FastifyInstance;
     await app.register(auth.plugin, { prefix: "/auth" });
     app.get("/access", async (request) => ({ token: await auth.getAccessToken(request, "acme") }));
@@ -35,6 +35,8 @@ async function twoProcesses(config: Partial<FastifyAuthConfig>) {
   return {
     one: one!,
     two: two!,
+    /** The functions of the second process. */
+    auth: auths[1]!,
     /** The browser of the first process sends a request that is answered once the second one has done this. */
     async meanwhile(change: () => Promise<unknown>) {
       for (const [name, value] of one!.cookies) two!.cookies.set(name, value);
@@ -88,38 +90,48 @@ for (const refreshDue of [undefined, () => false]) {
   });
 }
 
-Deno.test("an adapter that writes the whole row does not bring a session back that another process has ended", async () => {
-  const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
-  tables.users.set("id-ada", { id: "id-ada", name: "ada", email: "ada@example.com", emailVerified: null } as never);
-  let ended = Promise.resolve();
-  let reads = () => {};
-  const isRead = new Promise<void>((resolve) => reads = resolve);
-  const adapter = {
-    ...memoryAdapter(tables),
-    async updateSession(changed: { sessionToken: string }) {
-      const row = { ...tables.sessions.get(changed.sessionToken)!, ...changed };
-      reads();
-      await ended;
-      tables.sessions.set(changed.sessionToken, row);
-      return row;
-    },
-  };
-  await using processes = await twoProcesses({ adapter });
-  const { one, two } = processes;
-  await one.signIn({ username: "ada", password: "open" });
-  for (const [name, value] of one.cookies) two.cookies.set(name, value);
-  await withClock(async (clock) => {
-    clock.now += 5 * DAY;
-    let end = () => {};
-    ended = new Promise<void>((resolve) => end = resolve);
-    const reading = one.get("/theme");
-    await isRead;
-    await two.signOut();
-    end();
-    await reading;
-    assertEquals(tables.sessions.size, 0);
+type Processes = Awaited<ReturnType<typeof twoProcesses>>;
+
+for (
+  const [what, end] of [
+    ["ended", ({ two }: Processes) => two.signOut()],
+    ["revoked", ({ auth }: Processes) => auth.revokeSessions("id-ada")],
+  ] as const
+) {
+  Deno.test(`an adapter that writes the whole row does not bring a session back that another process has ${what}`, async () => {
+    const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
+    tables.users.set("id-ada", { id: "id-ada", name: "ada", email: "ada@example.com", emailVerified: null } as never);
+    let ended = Promise.resolve();
+    let reads = () => {};
+    const isRead = new Promise<void>((resolve) => reads = resolve);
+    const adapter = {
+      ...memoryAdapter(tables),
+      listSessionsByUserId: () => [...tables.sessions.values()],
+      async updateSession(changed: { sessionToken: string }) {
+        const row = { ...tables.sessions.get(changed.sessionToken)!, ...changed };
+        reads();
+        await ended;
+        tables.sessions.set(changed.sessionToken, row);
+        return row;
+      },
+    };
+    await using processes = await twoProcesses({ adapter });
+    const { one, two } = processes;
+    await one.signIn({ username: "ada", password: "open" });
+    for (const [name, value] of one.cookies) two.cookies.set(name, value);
+    await withClock(async (clock) => {
+      clock.now += 5 * DAY;
+      let isEnded = () => {};
+      ended = new Promise<void>((resolve) => isEnded = resolve);
+      const reading = one.get("/theme");
+      await isRead;
+      await end(processes);
+      isEnded();
+      await reading;
+      assertEquals(tables.sessions.size, 0);
+    });
   });
-});
+}
 
 Deno.test("a read that refreshes gives no session that another process has ended meanwhile", async () => {
   let called = () => {};
