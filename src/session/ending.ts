@@ -5,11 +5,12 @@ import type { NamedSession, SessionHooks, SessionUse } from "../features/feature
 import { removalOf } from "../http/set_cookie.ts";
 import type { SessionCookie } from "./cookie.ts";
 import { MOST_TURNS, REQUEST_LIMIT_MS } from "./live_sessions.ts";
-import { rowName } from "./name.ts";
+import { isRowFor } from "./name.ts";
 import { openToken, sessionName } from "./open.ts";
 import { type CookieUpdate, type ReadContext, type SessionRead, SIGNED_OUT } from "./read.ts";
 import { placeOf } from "../store/sealed_value.ts";
 import type { SessionSettings } from "./settings.ts";
+import { monotonicNow } from "../utils/time.ts";
 import type { OpenStore, SessionStoreFailure } from "../store/shared_store.ts";
 
 export interface EndingContext {
@@ -20,31 +21,27 @@ export interface EndingContext {
 /** Milliseconds for which a request may come that was sent before the end: its cookies may be of the next session. */
 const LATE_REQUESTS_MS = 30_000;
 
+/** Milliseconds after which a reply is late: anyone can have cookies removed, which then costs the store nothing. */
+const LATE_REPLY_MS = 1_000;
+
 const ENDED = "ended";
 
 /** The read of a session that ended. A browser that sends its token much later got it from a late reply. */
-export function endedRead(
-  name: string,
-  { names }: SessionCookie,
-  { settings }: EndingContext,
-): SessionRead | undefined {
-  const milliseconds = settings.live.endedFor(name);
+export function endedRead(name: string, cookie: SessionCookie, context: ReadContext): SessionRead | undefined {
+  const { live } = context.settings;
+  const milliseconds = live.endedFor(name);
   if (milliseconds === undefined) return undefined;
-  return milliseconds < LATE_REQUESTS_MS ? SIGNED_OUT : removal(names, name, settings.live.endings(name), settings);
+  return milliseconds < LATE_REQUESTS_MS ? SIGNED_OUT : removal(cookie, name, live.endings(name), context);
 }
 
 /** Removes the cookies, unless the session ended more often by then: its browser has signed in. */
-export function removal(
-  names: readonly string[],
-  name: string,
-  endings: number,
-  { live, cookie }: Pick<SessionSettings, "live" | "cookie">,
-): SessionRead {
+export function removal({ names }: SessionCookie, name: string, endings: number, context: ReadContext): SessionRead {
+  const { live, refresh, cookie } = context.settings;
   const cookies = () => names.map((name) => removalOf(name, cookie.options));
-  return {
-    session: null,
-    update: { name: cookie.name, cookies, isOutdated: () => live.endings(name) !== endings },
-  };
+  const isOutdated = () => live.endings(name) !== endings;
+  const isLate = () => monotonicNow() - context.began > LATE_REPLY_MS;
+  const checkOtherProcesses = refresh.store && (async () => isLate() && await followOthers(name, undefined, context));
+  return { session: null, update: { name: cookie.name, cookies, isOutdated, checkOtherProcesses } };
 }
 
 /** Sets cookies unless the session ended after the read, here or in another process. */
@@ -54,14 +51,17 @@ export function cookieUpdate(cookies: CookieUpdate["cookies"], context: ReadCont
     name: cookie.name,
     cookies,
     isOutdated: () => live.hasEndedSince(name, began),
-    ...(refresh.store && { checkOtherProcesses: () => followOthers(name, sealed, context) }),
+    checkOtherProcesses: refresh.store && (() => followOthers(name, sealed, context)),
   };
 }
 
 /** Ends the session of a token. Gives why copies of it may still be accepted, which was logged. */
 export async function endSession(token: string, context: EndingContext): Promise<SessionStoreFailure | undefined> {
   const { settings, logger } = context;
-  await markEnded(await sessionName(token, settings), context);
+  const name = await sessionName(token, settings);
+  settings.live.end(name);
+  const place = placeOf(name, "state");
+  await sharedStore(context)?.set(place.name, place.seal(ENDED), REQUEST_LIMIT_MS);
   const ends = settings.hooks.flatMap(({ onEnd }) => onEnd ?? []);
   const session = ends.length > 0 && await openToken(token, settings).catch(() => undefined);
   try {
@@ -70,13 +70,6 @@ export async function endSession(token: string, context: EndingContext): Promise
     logger.error(error as SessionStoreFailure);
     return error as SessionStoreFailure;
   }
-}
-
-/** Has this process know of the end, and the others when they ask. */
-async function markEnded(name: string, context: EndingContext): Promise<void> {
-  context.settings.live.end(name);
-  const place = placeOf(name, "state");
-  await sharedStore(context)?.set(place.name, place.seal(ENDED), REQUEST_LIMIT_MS);
 }
 
 export async function hasEnded(name: string, context: EndingContext): Promise<boolean> {
@@ -93,7 +86,8 @@ async function followOthers(name: string, token: string | undefined, context: En
     const newest = token && live.newest(token);
     const places = newest ? [state, placeOf(newest, "refresh")] : [state];
     const values = await sharedStore(context)!.get(places.map(({ name }) => name));
-    if (state.open(values[0]) === ENDED) return void live.end(name);
+    // This process may have written it: an end that is known is not counted again.
+    if (state.open(values[0]) === ENDED) return void (live.endings(name) || live.end(name));
     const result = places[1]?.open(values[1]);
     if (result === undefined) return;
     live.replace(newest!, JSON.parse(result).token);
@@ -116,9 +110,11 @@ export function sharedStore({ settings: { refresh }, logger }: EndingContext): O
 
 /** Ends sessions of rows. All are tried, whichever fails. */
 export async function endRows(rows: readonly ListedSession[], context: EndingContext): Promise<void> {
+  const { settings } = context;
   const ends = await Promise.allSettled(rows.map(async ({ sessionToken }) => {
-    await markEnded(rowName(sessionToken), context);
-    await context.settings.rows!.deleteSession!(sessionToken);
+    const ofUse = isRowFor(sessionToken, "header") ? settings.forHeader! : settings;
+    await endSession(sessionToken, { ...context, settings: ofUse });
+    await settings.rows!.deleteSession!(sessionToken);
   }));
   const failed = ends.find((each) => each.status === "rejected");
   if (failed !== undefined) throw failed.reason;

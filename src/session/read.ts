@@ -27,7 +27,7 @@ export interface CookieUpdate {
   /** Whether the session ended since, so that they must not be set any more. */
   readonly isOutdated: () => boolean;
   /** Asks what other processes have made of it; {@linkcode cookies} and {@linkcode isOutdated} then know. */
-  readonly checkOtherProcesses?: () => Promise<unknown>;
+  readonly checkOtherProcesses?: (() => Promise<unknown>) | undefined;
 }
 
 export const SIGNED_OUT: SessionRead = Object.freeze({ session: null });

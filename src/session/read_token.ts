@@ -41,7 +41,7 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
     const read = await (settings.isShared ? readNewest(opened, context) : renew(opened, context));
     const { token: claims, session, sealed, error, endings } = read;
     if (claims === null) {
-      return endings === undefined ? SIGNED_OUT : removal(cookie.names, name, endings, settings);
+      return endings === undefined ? SIGNED_OUT : removal(cookie, name, endings, context);
     }
     if (error) logger.error(wrapError(JWTSessionError, error));
     context.known = { session, token: claims };
@@ -49,7 +49,7 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
     if (settings.event !== undefined && error === undefined) await sendSessionEvent(context);
     if (live.hasEndedSince(name, context.began)) return SIGNED_OUT;
     const found = { session: toSession(session, context), claims };
-    if (error) return { ...removal(cookie.names, name, 0, settings), ...found };
+    if (error) return { ...removal(cookie, name, 0, context), ...found };
     if (sealed === undefined) return found;
     const cookies = () => sessionCookies(live.newest(sealed), cookie.names, settings.cookie, cookieEnd(name, settings));
     return { ...found, update: cookieUpdate(cookies, context, sealed) };
@@ -76,7 +76,7 @@ export function refuseToken(
   else context.logger.error(refusal);
   if (refusal instanceof Refusal && refusal.unknownKey) return SIGNED_OUT;
   const name = digestName(cookie.token);
-  return endedRead(name, cookie, context) ?? removal(cookie.names, name, 0, context.settings);
+  return endedRead(name, cookie, context) ?? removal(cookie, name, 0, context);
 }
 
 /** Reads the newest token of the session, once for all requests that ask for it at the same time. */
@@ -188,12 +188,11 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
   try {
     const found = await callAdapter(context, "getSessionAndUser", sessionToken);
     // The row may be gone because its session has ended since.
-    if (!found) return removal(cookie.names, name, 0, settings);
+    if (!found) return removal(cookie, name, 0, context);
     expired = found.session.expires.valueOf() < Date.now();
     if (expired) {
-      const endings = live.end(name);
       await callAdapter(context, "deleteSession", sessionToken);
-      return removal(cookie.names, name, endings, settings);
+      return removal(cookie, name, 0, context);
     }
 
     const { user, session } = found;

@@ -45,13 +45,13 @@ export function carryLate(reads: RequestReads): void {
   const { reply } = reads;
   if (reply === undefined) return;
   // The cookie of a session that has ended is removed with the next request.
-  if (reads.hasLeft) return reads.updates.at(-1)?.givesSession ? warnOnce(reply, LATE) : undefined;
+  if (reads.hasLeft) return reads.updates.at(-1)?.givesToken ? warnOnce(reply, LATE) : undefined;
   const { raw } = reply;
   onHeaders(raw, () => {
     if (reads.isSent) return;
     for (const update of reads.current) {
       // The other processes cannot be asked any more whether a session has ended.
-      if (update.checkOtherProcesses !== undefined) warnOnce(reply, UNCHECKED);
+      if (update.givesToken && update.checkOtherProcesses !== undefined) warnOnce(reply, UNCHECKED);
       else carry(update, reads, raw, (lines) => raw.setHeader("set-cookie", lines));
     }
     checkCookies(reads, reply);
@@ -64,7 +64,7 @@ export function carryLate(reads: RequestReads): void {
  */
 function checkCookies({ carried, updates, isOfAction }: RequestReads, reply: FastifyReply): void {
   const { raw } = reply;
-  const refused = isOfAction ? undefined : updates.find(({ givesSession }) => !givesSession);
+  const refused = isOfAction ? undefined : updates.find(({ givesToken }) => !givesToken);
   if (refused && valuesOf(raw, "set-cookie").some((line) => isForeign(line, refused.name))) {
     warnOnce(reply, namesake(refused.name), "FST_AUTHJS_WARN_COOKIE");
   }

@@ -30,7 +30,8 @@ const NOT_READ = Promise.resolve(SIGNED_OUT);
 
 export interface Update extends CookieUpdate {
   readonly of: LatestRead;
-  readonly givesSession: boolean;
+  /** Whether it gives the browser a token, and does not remove the one that it has. */
+  readonly givesToken: boolean;
 }
 
 export class RequestReads {
@@ -115,7 +116,7 @@ export class RequestReads {
   }
 
   /** A read is done. Returns whether the reply is to carry something: not if the request has changed more since. */
-  done(of: LatestRead, { update, session }: SessionRead): boolean {
+  done(of: LatestRead, { update }: SessionRead): boolean {
     this.underWay--;
     if (update === undefined) return false;
     const before = this.updates.find(({ name }) => name === update.name);
@@ -125,11 +126,12 @@ export class RequestReads {
     }
     // deno-coverage-ignore-stop
     const cookies = update.cookies();
-    if (cookies.some(({ value }) => value !== "")) {
+    const givesToken = cookies.some(({ value }) => value !== "");
+    if (givesToken) {
       // The configuration may not remember that the token was replaced.
       of.cookies = cookiesAfter(cookies, of.cookies ?? this.#headers.cookie ?? "");
     }
-    const noted = { ...update, of, givesSession: session !== null };
+    const noted = { ...update, of, givesToken };
     this.updates = [...this.updates.filter((other) => other !== before), noted];
     return true;
   }

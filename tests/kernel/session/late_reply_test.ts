@@ -3,7 +3,7 @@ import { assertEquals } from "@std/assert";
 import Fastify, { type FastifyInstance } from "fastify";
 import { createAuth, type FastifyAuthConfig, memoryStore } from "fastify-authjs";
 import { testConfig } from "../../support/app.ts";
-import { Client } from "../../support/client.ts";
+import { Client, setCookies } from "../../support/client.ts";
 import { withClock } from "../../support/clock.ts";
 import { memoryAdapter, type MemoryTables } from "../../support/memory_adapter.ts";
 import { Acme, signIn } from "../../support/token_provider.ts";
@@ -44,7 +44,7 @@ async function twoProcesses(config: Partial<FastifyAuthConfig>) {
       await isRead;
       await change();
       answer();
-      await slow;
+      return await slow;
     },
     async [Symbol.asyncDispose]() {
       for (const app of apps) await app.close();
@@ -130,6 +130,31 @@ for (
       await reading;
       assertEquals(tables.sessions.size, 0);
     });
+  });
+}
+
+for (const strategy of ["jwt", "database"] as const) {
+  const where = strategy === "jwt" ? "a token" : "a database";
+  Deno.test(`a late reply removes no cookie if its browser has signed in at another process, in ${where}`, async () => {
+    const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
+    tables.users.set("id-ada", { id: "id-ada", name: "ada", email: "ada@example.com", emailVerified: null } as never);
+    const adapter = memoryAdapter(tables);
+    for (const [what, ends] of Object.entries({ expired: () => {}, deleted: () => tables.sessions.clear() })) {
+      for (const signsIn of [true, false]) {
+        await using processes = await twoProcesses({ ...(strategy === "database" && { adapter }) });
+        const { one, two, meanwhile } = processes;
+        await one.signIn({ username: "ada", password: "open" });
+        await withClock(async (clock) => {
+          clock.now += 31 * DAY;
+          ends();
+          const answer = await meanwhile(async () => {
+            if (signsIn) await two.signIn({ username: "ada", password: "open" });
+            clock.now += 5_000;
+          });
+          assertEquals(setCookies(answer).length, signsIn ? 0 : 1, what);
+        });
+      }
+    }
   });
 }
 

@@ -444,6 +444,23 @@ Deno.test("with a store a reply that its handler writes does not bring a session
   assertStringIncludes(losses()[0]!.msg, "With a `store`");
 });
 
+Deno.test("a broken cookie is removed without asking the store, also if the handler writes the reply", async () => {
+  const { logger, lines } = captureLog();
+  const store = testStore();
+  const config = testConfig({ store });
+  await using app = await testApp(config, { logger });
+  app.get("/raw", async (request, reply) => {
+    await getSession(request, config);
+    reply.hijack();
+    reply.raw.end();
+  });
+  for (const url of ["/me", "/raw"]) {
+    const answer = await app.inject({ url, headers: { cookie: `${NAME}=broken` } });
+    assertMatch(sessionCookies(answer)[0]!, /Max-Age=0/);
+  }
+  assertEquals([store.calls, lines.filter(({ level }) => level > 30)], [[], []]);
+});
+
 Deno.test("a token that is new after the head was written is lost, and the log says so once", async () => {
   let headWritten = Promise.resolve();
   const config = testConfig({
