@@ -56,7 +56,9 @@ export async function openToken(token: string, settings: SessionSettings): Promi
   // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
   const isCurrent = valid && opened ? opened.current : secrets === undefined;
   const ends = { kept: life.expires, renewed };
-  return { token: known?.token ?? token, name, claims, original, due: !isCurrent || isDue(life), ends };
+  // A token for a header is not renewed.
+  const due = use === "cookie" && (!isCurrent || isDue(life));
+  return { token: known?.token ?? token, name, claims, original, due, ends };
 }
 
 /** The characters of a token's authentication tag, with which it ends. */

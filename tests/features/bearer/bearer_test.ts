@@ -12,6 +12,7 @@ import { SECRET, testConfig } from "../../support/app.ts";
 import { type Answer, Client, setCookies } from "../../support/client.ts";
 import { withClock } from "../../support/clock.ts";
 import { memoryAdapter, type MemoryTables } from "../../support/memory_adapter.ts";
+import { testStore } from "../../support/test_store.ts";
 
 const MINE = { username: "ada", password: "open" };
 
@@ -129,6 +130,17 @@ Deno.test("with a jwt callback that changes the claims, no cookie is written", a
     const answer = await withBearer(app, "/me", access_token);
     assertEquals([answer.json().session.user.name, setCookies(answer)], ["ada", []]);
   }
+});
+
+Deno.test("a read of a bearer token takes no lock of the store, since the token is not renewed", async () => {
+  const store = testStore();
+  const callbacks: FastifyAuthConfig["callbacks"] = { jwt: ({ token }) => token };
+  const { app } = await setUp({ bearer: { maxAge: 3600 }, store, callbacks, refreshDue: () => false });
+  await using _ = app;
+  const { access_token } = await issue(await signedIn(app));
+  store.calls.length = 0;
+  assertEquals((await withBearer(app, "/me", access_token)).json().session.user.name, "ada");
+  assertEquals(store.calls, []);
 });
 
 Deno.test("what the jwt callback adds to a token is for one request: another begins with the same claims", async () => {
