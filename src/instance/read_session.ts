@@ -105,6 +105,7 @@ function contextOf(auth: AuthInstance, request: SessionRequest, settings: Sessio
     log,
     logger: toCoreLogger(log, auth.config.core.logger, auth.config.core.debug),
     canSetCookie: () => settings.use === "cookie" && canCarryCookies(request),
+    leavesDue: () => isWrittenBack(request) && !canCarryCookies(request),
     began,
     name: "",
   };

@@ -45,6 +45,8 @@ export interface ReadContext {
   readonly log: Log;
   readonly logger: AuthLogger;
   readonly canSetCookie: () => boolean;
+  /** Whether what is due is left to the next request: elsewhere its loss is a mistake, which the log says. */
+  readonly leavesDue?: () => boolean;
   readonly update?: { readonly data: unknown };
   /** When the read began: what ended since is not brought back. */
   readonly began: number;

@@ -197,8 +197,7 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
 
     const { user, session } = found;
     const due = session.expires.valueOf() - (lifetimes.maxAge - lifetimes.updateAge) * 1000 <= Date.now();
-    // The row is written only if the cookie can be: a later end of the row would stop the next reply from
-    // renewing it.
+    // Only if the cookie can be written, too: the next reply would not renew a row that ends later.
     const renewed = due && context.canSetCookie() && !await hasEnded(name, context);
     const expires = renewed ? newExpiry(lifetimes) : rowEnd(session.expires, name, settings);
     let shown: unknown = {
@@ -221,7 +220,7 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
     await sendSessionEvent(context);
     if (live.endings(name) > 0) return SIGNED_OUT;
     const read = { session: toSession(shown, context) };
-    if (!due) return read;
+    if (!due || (!renewed && context.leavesDue?.())) return read;
     const cookies = () =>
       sessionCookies(sessionToken, cookie.names, settings.cookie, cookieEnd(name, settings, expires));
     return { ...read, update: cookieUpdate(cookies, context) };

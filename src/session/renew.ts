@@ -18,7 +18,8 @@ export const ENDED: JwtRead = Object.freeze({ token: null, session: null, expire
 /** Runs the callbacks in core's order: the `session` callback may write to the token, which is sealed after it. */
 export async function runCallbacks(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
   const { settings, update, canSetCookie } = context;
-  const { claims, due, ends } = opened;
+  const { claims, ends } = opened;
+  const due = opened.due && !context.leavesDue?.();
   const { callbacks, hooks, use } = settings;
   // A `jwt` callback that makes the claims anew leaves ours out.
   const named = namedBy(claims);

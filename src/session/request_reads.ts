@@ -30,7 +30,6 @@ const NOT_READ = Promise.resolve(SIGNED_OUT);
 
 export interface Update extends CookieUpdate {
   readonly of: LatestRead;
-  /** Whether it gives the browser a token, and does not remove the one that it has. */
   readonly givesToken: boolean;
 }
 
@@ -120,11 +119,8 @@ export class RequestReads {
     this.underWay--;
     if (update === undefined) return false;
     const before = this.updates.find(({ name }) => name === update.name);
-    if (before?.of.config === of.config && before.of !== of && this.#latest.get(of.config) !== of) {
-      // deno-coverage-ignore-start The request has changed twice while this read was under way
-      return false;
-    }
-    // deno-coverage-ignore-stop
+    // deno-coverage-ignore The request has changed twice while this read was under way
+    if (before?.of.config === of.config && before.of !== of && this.#latest.get(of.config) !== of) return false;
     const cookies = update.cookies();
     const givesToken = cookies.some(({ value }) => value !== "");
     if (givesToken) {

@@ -45,8 +45,7 @@ interface InUse {
 export function sessionSettings(config: ResolvedConfig, live: LiveSessions, inUse: InUse) {
   const settingsOf = (secure: boolean): SessionSettings => {
     const settings = ofScheme(config, live, inUse, secure);
-    const { rows } = settings;
-    const forUse = (use: TokenUse) => ({ ...settings, use, adapter: rows && rowsForUse(rows, use) });
+    const forUse = (use: TokenUse) => ({ ...settings, use, adapter: settings.rows && rowsForUse(settings.rows, use) });
     return { ...forUse("cookie"), forHeader: forUse("header") };
   };
   return { http: settingsOf(false), https: settingsOf(true) };

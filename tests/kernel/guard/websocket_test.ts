@@ -7,7 +7,9 @@ import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { WebSocket } from "ws";
 import { captureLog, testConfig } from "../../support/app.ts";
-import { Client } from "../../support/client.ts";
+import { Client, setCookies } from "../../support/client.ts";
+import { withClock } from "../../support/clock.ts";
+import { memoryAdapter, type MemoryTables } from "../../support/memory_adapter.ts";
 
 const ada = { username: "ada", password: "open" };
 
@@ -203,4 +205,23 @@ Deno.test("a session cookie that is new for a socket is lost, and the log says s
   const losses = lines.filter(({ code }) => code === "FST_AUTHJS_WARN_LOST_COOKIE");
   assertEquals(losses.length, 1);
   assertStringIncludes(losses[0]!.msg, "WebSocket");
+});
+
+Deno.test("a session that is due is left to the next request by a socket, without a warning", async () => {
+  const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
+  tables.users.set("id-ada", { id: "id-ada", name: "ada", email: "ada@example.com", emailVerified: null } as never);
+  const callbacks: FastifyAuthConfig["callbacks"] = { jwt: ({ token }) => token };
+  for (const overrides of [{}, { callbacks }, { adapter: memoryAdapter(tables) }]) {
+    const { logger, lines } = captureLog();
+    const { app, client, address } = await socketApp(overrides, { logger });
+    await using _app = app;
+    await client.signIn(ada);
+    await withClock(async (clock) => {
+      clock.now += 5 * 86_400_000;
+      await using socket = await opened(`${address}/guarded`, { cookie: client.cookie! });
+      assertEquals((await socket.next())?.user.name, "ada");
+      assertEquals(lines.filter(({ code }) => code === "FST_AUTHJS_WARN_LOST_COOKIE"), []);
+      assertEquals(setCookies(await client.get("/me")).length, 1);
+    });
+  }
 });
