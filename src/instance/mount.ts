@@ -101,12 +101,9 @@ export function warnOfOtherConfig(auth: AuthInstance, { server, log }: SessionRe
   const mounted = mountedIn(server);
   if (mounted.length === 0 || mounted.some(({ paths }) => paths.has(auth))) return;
   const paths = mounted.map(({ mountPath }) => `"${mountPath}"`).join(" and ");
-  const isShared = auth.config.problem === undefined &&
-    mounted.some(({ auth: other }) =>
-      other &&
-      (shareSessions(other, auth) ||
-        [other, auth].every((each) => each.settings(false).strategy === "database"))
-    );
+  const isInDatabase = (each: AuthInstance) => each.settings(false).strategy === "database";
+  const sharesWith = (other: AuthInstance) => shareSessions(other, auth) || [other, auth].every(isInDatabase);
+  const isShared = auth.config.problem === undefined && mounted.some(({ auth: other }) => other && sharesWith(other));
   const effect = isShared
     ? "it reads the same sessions, but by its own callbacks and settings, and knows no sign-in page"
     : "with another secret, cookie or strategy, users who sign in there have no session here";

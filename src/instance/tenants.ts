@@ -10,7 +10,7 @@ import type { Log, NoticeCode } from "../config/notices.ts";
 import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
 import type { ConfigForRequest, FastifyAuthConfig, SessionRequest } from "../types.ts";
 
-/** The configuration of a tenant, since when, and how many before it were in use for less than {@linkcode SOON_MS}. */
+/** The configuration of a tenant, when its latest new object came, and how many had come in a row by then. */
 interface Known {
   readonly config: FastifyAuthConfig;
   readonly since: number;
@@ -20,7 +20,7 @@ interface Known {
 /** How many tenants are remembered, and how many messages: a function may make up new ones. */
 const MOST = { max: 1000 };
 
-/** How many objects in a row, each in use for less time than this, show that the function makes them anew. */
+/** How many new objects in a row, each within this time of the one before, show that the function makes them. */
 const MOST_HASTY = 10, SOON_MS = 60_000;
 
 export class Tenants {
@@ -65,7 +65,7 @@ export class Tenants {
     if (tenant === undefined) throw this.#unusable(WITHOUT_TENANT, request);
     const before = this.#known.get(tenant);
     const auth = authInstance(config, before && authInstance(before.config));
-    if (before?.config !== config) this.#remember(tenant, config, before, log);
+    if (before?.config !== config) this.#remember(tenant, config, before, auth.isReady, log);
     const problem = (await auth.problem())?.message ?? this.#accountProblem(tenant, auth, config);
     if (problem !== undefined) throw this.#unusable(problem, request);
     try {
@@ -97,7 +97,9 @@ export class Tenants {
     }
   }
 
-  #remember(tenant: string, config: FastifyAuthConfig, before: Known | undefined, log: Log): void {
+  #remember(tenant: string, config: FastifyAuthConfig, before: Known | undefined, isKept: boolean, log: Log): void {
+    // A tenant may have an object for each of its hosts, which come in turns.
+    if (before !== undefined && isKept) return void this.#known.set(tenant, { ...before, config });
     const since = Date.now();
     const hasty = before !== undefined && since - before.since < SOON_MS ? before.hasty + 1 : 0;
     if (hasty >= MOST_HASTY) this.#tell("warn", "FST_AUTHJS_WARN_TENANT_CONFIG", MADE_ANEW, log);

@@ -431,6 +431,22 @@ Deno.test("objects that change now and then are not warned of", () =>
     assertEquals(coded(lines, "FST_AUTHJS_WARN_TENANT_CONFIG"), []);
   }));
 
+Deno.test("objects of one tenant that are kept, such as one for each host, are not warned of", () => {
+  const kept = new Map([[ACME, tenantConfig("acme")], ["acme.test", tenantConfig("acme")]]);
+  return withApp(byHost(kept), async ({ at, lines }) => {
+    for (let i = 0; i < 15; i++) for (const host of kept.keys()) await at(host).get("/me");
+    assertEquals(coded(lines, "FST_AUTHJS_WARN_TENANT_CONFIG"), []);
+  });
+});
+
+Deno.test("an object for each request of one host is warned of, also if that of another host is kept", () => {
+  const kept = tenantConfig("acme");
+  return withApp(({ host }) => host === ACME ? kept : tenantConfig("acme"), async ({ at, lines }) => {
+    for (let i = 0; i < 15; i++) for (const host of [ACME, "acme.test"]) await at(host).get("/me");
+    assertEquals(coded(lines, "FST_AUTHJS_WARN_TENANT_CONFIG").length, 1);
+  });
+});
+
 Deno.test("of 1,001 tenants the one that was not used for longest is forgotten, and works as before", () => {
   const rateLimit = { accountFromAddress: { max: 1, timeWindow: 60_000 } };
   const GLOBEX = "globex.example";
