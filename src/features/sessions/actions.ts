@@ -10,7 +10,7 @@ import { presentedToken, readSession } from "../../instance/read_session.ts";
 import { assertObject, invalid } from "../../utils/arguments.ts";
 import { type KnownSessions, namedBy, sessionIdOf, type SessionKey } from "../known_session.ts";
 import { type EndingContext, endRows } from "../../session/ending.ts";
-import { rowName } from "../../session/name.ts";
+import { isRowFor, rowName } from "../../session/name.ts";
 import { openToken } from "../../session/open.ts";
 import { lifetimesFor, type SessionSettings } from "../../session/settings.ts";
 import type { SessionRequest } from "../../types.ts";
@@ -110,9 +110,7 @@ function rowsIn(context: EndingContext): KnownSessions {
         id: rowName(sessionToken),
         expires,
         createdAt: toDate(createdAt),
-        // A row says when it was written last, by when it expires.
-        lastSeenAt: toDate(lastSeenAt) ??
-          new Date(expires.valueOf() - lifetimesFor(sessionToken, settings).maxAge * 1000),
+        lastSeenAt: toDate(lastSeenAt) ?? renewedAt(sessionToken, expires, settings),
         userAgent: userAgent ?? undefined,
       })),
     async end({ user, id }) {
@@ -128,4 +126,10 @@ function rowsIn(context: EndingContext): KnownSessions {
       }
     },
   };
+}
+
+/** When the row of a cookie was written last, which its end tells. A bearer token has a life of its own. */
+function renewedAt(sessionToken: string, expires: Date, settings: SessionSettings): Date | undefined {
+  if (isRowFor(sessionToken, "header")) return undefined;
+  return new Date(expires.valueOf() - lifetimesFor(sessionToken, settings).maxAge * 1000);
 }

@@ -402,6 +402,20 @@ Deno.test("a listed session is current for its bearer token, too", async () => {
   assertEquals(sessions.map(({ current }: { current: boolean }) => current), [true, false]);
 });
 
+Deno.test("with a database the list does not say that a bearer token was seen before it was issued", async () => {
+  const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
+  const adapter = withSessionList(memoryAdapter(tables), () => [...tables.sessions.values()]);
+  await using issuer = await startIssuer();
+  const { app, auth } = await setUp({ adapter, providers: [issuer.provider()], bearer: { maxAge: 3600 } });
+  await using _ = app;
+  app.get("/sessions", (request) => auth.listSessions(request));
+  const ada = await issuer.signIn(app);
+  const { csrfToken } = (await ada("/auth/csrf")).json();
+  await ada({ method: "POST", url: "/auth/token", payload: { csrfToken } });
+  const seen = (await ada("/sessions")).json().map(({ lastSeenAt }: { lastSeenAt?: string }) => lastSeenAt);
+  assertEquals(seen.map((each?: string) => each && Date.now() - Date.parse(each) < 60_000), [true, undefined]);
+});
+
 Deno.test("in the list a bearer token in a JWT ends when it does, however often it is used", async () => {
   const { app, auth } = await setUp({ bearer: { maxAge: 3600 }, store: memoryStore(), revocable: true });
   await using _ = app;
