@@ -186,7 +186,7 @@ export interface SessionHooks {
   readonly hiddenClaims?: readonly string[];
   /** Claims of a session that its next token has, whatever the `jwt` callback returns. */
   keptClaims?(session: NamedSession, isDue: boolean): JWT;
-  /** A session begins, by a sign-in or as that of a token for a header: adds claims to its token. */
+  /** A session begins, by a sign-in or as that of a token for a header: adds claims to its token, or refuses it. */
   onBegin?(claims: JWT, name: string): Promise<JWT>;
   onSignIn?(claims: JWT, signIn: SessionSignIn): JWT;
   /** A token was sealed. What it throws for a new session refuses that; else it is logged. */

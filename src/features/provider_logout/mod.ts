@@ -71,7 +71,14 @@ export const providerLogout: Feature = {
       },
       onSignIn: (claims, signIn) => claimOfSignIn(claims, signIn, kept),
       ...(index && {
-        onSealed: (session, isNew) => index.add(session, isNew),
+        // Before the session is listed, since it may be refused.
+        onBegin: async (claims, name) => {
+          await index.add({ claims, name }, true);
+          return claims;
+        },
+        onSealed: async (session, isNew) => {
+          if (!isNew) await index.add(session, false);
+        },
         onEnd: (session) => index.remove(session),
       }),
       rowTag: (signIn) => tagOfSignIn(signIn, backchannel),

@@ -134,7 +134,7 @@ export class ProviderIndex {
   constructor(private readonly store: SharedStore, private readonly keepFor: number) {}
 
   /**
-   * Adds a session whose token was sealed.
+   * Adds a session that begins, or whose token was sealed anew.
    * @throws {AccessDenied} For a new session that the provider has ended meanwhile.
    */
   async add(named: NamedSession, isNew: boolean): Promise<void> {

@@ -1,5 +1,5 @@
 /** An OpenID Provider ends sessions (Back-Channel Logout 1.0), with a real provider and with forged tokens. */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } from "@std/assert";
 import rateLimit from "@fastify/rate-limit";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
@@ -424,8 +424,19 @@ Deno.test("the times of tokens may have fractions of a second", async () => {
   }
 });
 
-Deno.test("a sign-in that is under way while the provider ends its session fails", () =>
-  withLogout({}, async ({ app, op, lines }) => {
+Deno.test("a sign-in that is under way while the provider ends its session fails, and is not listed", () => {
+  const store = memoryStore();
+  const added: string[] = [];
+  const config = {
+    store: {
+      ...store,
+      add(key: string, member: string, milliseconds: number) {
+        added.push(key.split(":")[0]!);
+        return store.add(key, member, milliseconds);
+      },
+    },
+  };
+  return withLogout({ config }, async ({ app, op, lines }) => {
     const browser = new Client(app);
     const { url } = await new ProviderBrowser().visit(locationOf(await startSignIn(browser)));
     const soon = { iat: seconds() + 20, exp: seconds() + 60 };
@@ -433,7 +444,9 @@ Deno.test("a sign-in that is under way while the provider ends its session fails
     assertStringIncludes(locationOf(await browser.get(pathOf(url))), "error=AccessDenied");
     assertEquals(await isSignedIn(browser), false);
     assertStringIncludes(problemsIn(lines).join(), '"op" has just ended the session');
-  }));
+    assertFalse(added.includes("sessions"), added.join());
+  });
+});
 
 Deno.test("where the store fails the answer is an error, and the token can be sent again", () => {
   const store = memoryStore();
