@@ -90,7 +90,7 @@ async function followOthers(name: string, token: string | undefined, context: En
     if (state.open(values[0]) === ENDED) return void (live.endings(name) || live.end(name));
     const result = places[1]?.open(values[1]);
     if (result === undefined) return;
-    live.replace(newest!, JSON.parse(result).token);
+    live.replace(name, newest!, JSON.parse(result).token);
   }
 }
 

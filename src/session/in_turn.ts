@@ -107,7 +107,7 @@ export async function updateInTurn<Result extends { readonly sealed?: string | u
       // Otherwise no read waits for the lock.
       const turn = isShared ? await inTurn(context, given, () => work(given), true) : { done: await work(given) };
       const sealed = turn?.joined?.token || turn?.done?.sealed || given;
-      for (const before of [token, given]) live.replace(before, sealed);
+      for (const before of [token, given]) live.replace(name, before, sealed);
       if (turn?.joined === undefined || turns === MOST_TURNS) return { sealed, done: turn?.done };
       given = sealed;
     }

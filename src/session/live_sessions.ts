@@ -55,8 +55,8 @@ export class LiveSessions {
   readonly updates: Map<string, Promise<Outcome>> = new Map();
   /** Whether a callback has returned a promise: others may wait for something, too. */
   hasAsyncCallbacks = false;
-  /** By names of sessions: what looks at one once more if this process may have ended it. */
-  readonly watches: Map<string, Set<() => unknown>> = new Map();
+  /** By names of sessions: what is told of a new token, or else that this process may have ended the session. */
+  readonly watches: Map<string, Set<(by?: string) => unknown>> = new Map();
   /** By names, in the order in which they are forgotten. */
   readonly #ends = new Map<string, End>();
   /** When a session ended whose end was forgotten before its time. */
@@ -68,11 +68,12 @@ export class LiveSessions {
     return newest;
   }
 
-  replace(token: string, by: string): void {
+  replace(name: string, token: string, by: string): void {
     if (token === by) return;
     // The application's codec may make a token again, which then is the newest.
     this.#successors.delete(by);
     this.#successors.set(ownString(token), ownString(by));
+    this.tell(name, by);
   }
 
   /** Updates a session alone, since of two new tokens one would lack what the other has. */
@@ -136,8 +137,8 @@ export class LiveSessions {
     return end.times;
   }
 
-  tell(name: string): void {
-    for (const look of this.watches.get(name) ?? []) look();
+  tell(name: string, by?: string): void {
+    for (const watch of this.watches.get(name) ?? []) watch(by);
   }
 
   /** Begins a session: the application's codec may give it the token of one that ended. */

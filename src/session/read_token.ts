@@ -135,7 +135,7 @@ async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> 
   if (await hasEndedElsewhere({ claims: read.token, name }, hooks).catch(() => false)) {
     return { ...ENDED, endings: live.end(name) };
   }
-  live.replace(token, read.sealed);
+  live.replace(name, token, read.sealed);
   return read;
 }
 
@@ -152,7 +152,7 @@ async function refreshInTurn(opened: OpenToken, context: ReadContext, turns = 0)
   const { joined, isUpdate } = turn;
   if (!isUpdate) return { ...await asItIs(joined, context), sealed: joined.token };
   // An update refreshes nothing: the updated token is refreshed under its own lock.
-  context.settings.live.replace(token, joined.token);
+  context.settings.live.replace(name, token, joined.token);
   return { sealed: joined.token, ...await refreshInTurn(joined, context, turns + 1) };
 }
 

@@ -6,7 +6,6 @@ import { toCoreLogger } from "../../core/logger.ts";
 import { assertObject, assertSessionArguments, invalid } from "../../utils/arguments.ts";
 import { presentedToken } from "../../instance/read_session.ts";
 import { Refusal } from "../../jwt/jwe.ts";
-import { readSessionCookie } from "../../session/cookie.ts";
 import { type EndingContext, hasEnded, hasEndedElsewhere } from "../../session/ending.ts";
 import { openToken, sessionName } from "../../session/open.ts";
 import { RequestReads } from "../../session/request_reads.ts";
@@ -24,7 +23,8 @@ export interface LiveConnectionsActions {
    * repeated, until the session expires by what was known last.
    * @param request The request that opened the connection.
    * @param callback What to do then. What it throws is logged.
-   * @param options `interval` is how often the session is checked, in milliseconds; by default 20 seconds.
+   * @param options `interval` is how often the session is checked, in milliseconds: at most 10 minutes, by
+   * default 20 seconds.
    * @returns A function that stops it, which the end of the connection does, too.
    * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a wrong argument or configuration.
    */
@@ -51,11 +51,8 @@ export interface LiveSocket {
   off(event: "close", listener: () => void): unknown;
 }
 
-/** Shorter than replaced tokens lead to the newest one (`GRACE_MS`): what others renew here meanwhile is followed. */
-const INTERVAL_MS = 20_000;
-
-/** The longest that a timer of Node waits, in milliseconds. */
-const LONGEST_MS = 2 ** 31 - 1;
+/** How often a session is looked at, at most and by default: a store knows an end for 15 minutes. */
+const LONGEST_MS = 600_000, INTERVAL_MS = 20_000;
 
 export async function onSessionEnd(
   { instance, config }: ActionAuth,
@@ -75,8 +72,6 @@ export async function onSessionEnd(
   const presented = presentedToken(request, config);
   const name = presented && await sessionName(presented.cookie.token, presented.settings);
   let token = presented?.cookie.token ?? "";
-  let sent = presented && readSessionCookie(request.headers.cookie, presented.settings.cookie.name).token;
-  if (!sent || await sessionName(sent, presented!.settings) !== name) sent = token;
   const { watches } = instance.live;
   const closing = [socket, RequestReads.of(request).reply?.raw ?? socket];
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -88,7 +83,7 @@ export async function onSessionEnd(
     clearTimeout(timer);
     for (const each of closing) each.off("close", stop);
     const told = watches.get(name!);
-    if (told?.delete(look) && told.size === 0) watches.delete(name!);
+    if (told?.delete(watch) && told.size === 0) watches.delete(name!);
   }
 
   async function end(): Promise<void> {
@@ -107,13 +102,8 @@ export async function onSessionEnd(
     try {
       const { settings } = presented!;
       const logger = toCoreLogger(log, instance.config.core.logger, instance.config.core.debug);
-      let known = 0;
-      // What the opening request has renewed its client never got: that goes on with the token it sent.
-      for (const each of new Set([token, sent!].map((each) => settings.live.newest(each)))) {
-        const end = await endOf(each, name!, { settings, logger });
-        if (end > known) [known, token] = [end, each];
-      }
-      if (own === looks) ends = known;
+      const end = await endOf(settings.live.newest(token), name!, { settings, logger });
+      if (own === looks) ends = end;
     } catch (error) {
       log.error(error, "Auth.js: onSessionEnd() could not check the session, and tries again.");
     }
@@ -125,6 +115,11 @@ export async function onSessionEnd(
     timer.unref();
   }
 
+  function watch(by?: string): void {
+    if (by === undefined) void look();
+    else token = by;
+  }
+
   // deno-coverage-ignore The connection has closed while the session was read
   if (closing.some(({ destroyed }) => destroyed)) return stop;
   if (name === undefined) {
@@ -132,7 +127,7 @@ export async function onSessionEnd(
     return stop;
   }
   for (const each of closing) each.once("close", stop);
-  watches.set(name, (watches.get(name) ?? new Set()).add(look));
+  watches.set(name, (watches.get(name) ?? new Set()).add(watch));
   await look();
   return stop;
 }

@@ -254,6 +254,23 @@ Deno.test("a token that other requests renew in this process is followed", () =>
     assertEquals(await closed, 4401);
   }));
 
+Deno.test("a token that was renewed in this process long before the next look is followed", () =>
+  withClock(async (clock) => {
+    const store = testStore();
+    const config = testConfig({ session: { maxAge: 3600, updateAge: 0 }, store, revocable: true });
+    const { app, client, port } = await liveApp(config, { interval: 200 });
+    await using _app = app;
+    await client.signIn(ada);
+    const { closed } = await openSocket(port, client.cookie);
+    clock.now += 2_400_000;
+    assert((await client.get("/auth/session")).json());
+    clock.now += 1_300_000;
+    const { length } = store.calls;
+    assertEquals(await Promise.race([closed, until(() => store.calls.length > length + 6)]), undefined);
+    clock.now += 2_400_000;
+    assertEquals(await closed, 4401);
+  }));
+
 Deno.test("a database that fails ends no connection before the session would expire", () =>
   withClock(async (clock) => {
     const { calls, config, cookie } = database();
@@ -347,7 +364,7 @@ Deno.test("what the function throws is logged, and wrong arguments are refused",
   for (
     const given of [[{}, onEnd], [request, 1], [request, onEnd, { interval: 0 }], [request, onEnd, {
       interval: "1",
-    }]]
+    }], [request, onEnd, { interval: 600_001 }]]
   ) {
     const error = await assertRejects(
       () => (auth.onSessionEnd as (...given: unknown[]) => Promise<unknown>)(...given),

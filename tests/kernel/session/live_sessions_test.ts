@@ -17,12 +17,12 @@ Deno.test("each replaced token of a session leads to the newest, for its time", 
   const live = new LiveSessions();
   for (let i = 0; i < 50; i++) {
     assertEquals(live.newest("t0"), `t${i}`);
-    live.replace(`t${i}`, `t${i + 1}`);
+    live.replace("name", `t${i}`, `t${i + 1}`);
   }
   const newest = () => ["t0", "t7", "t50", "other"].map((token) => live.newest(token));
   time.now += 30_000 - 1;
   assertEquals(newest(), ["t50", "t50", "t50", "other"]);
-  live.replace("t50", "t51");
+  live.replace("name", "t50", "t51");
   time.now += 2;
   assertEquals(newest(), ["t0", "t7", "t51", "other"]);
 });
@@ -30,7 +30,7 @@ Deno.test("each replaced token of a session leads to the newest, for its time", 
 Deno.test("a codec that makes a token again leads to no older one", () => {
   const live = new LiveSessions();
   for (const [token, by] of [["a", "b"], ["s", "a"], ["b", "a"], ["a", "c"], ["c", "b"]] as const) {
-    live.replace(token, by);
+    live.replace("name", token, by);
     assertEquals(live.newest(token), by);
   }
   assertEquals(["a", "b", "c", "s"].map((token) => live.newest(token)), ["b", "b", "b", "b"]);
@@ -39,7 +39,7 @@ Deno.test("a codec that makes a token again leads to no older one", () => {
 Deno.test("replaced tokens are remembered within bounds: the oldest go first", () => {
   const live = new LiveSessions();
   const big = "x".repeat(2 ** 20);
-  for (let i = 0; i < 8; i++) live.replace(`${i}${big}`, `to ${i}`);
+  for (let i = 0; i < 8; i++) live.replace("name", `${i}${big}`, `to ${i}`);
   assertEquals(live.newest(`0${big}`), `0${big}`);
   assertEquals(live.newest(`7${big}`), "to 7");
 });
