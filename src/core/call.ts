@@ -66,7 +66,7 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
     basePath: context.mountPath,
     trustHost: true,
     skipCSRFCheck,
-    logger: { ...logger, error: (error) => void errors.add(toError(error)) },
+    logger: { ...logger, error: errors.add.bind(errors) },
     ...(core.redirectProxyUrl !== undefined && { redirectProxyUrl: core.redirectProxyUrl }),
     ...(core.theme !== undefined && { theme: core.theme }),
   };
@@ -76,12 +76,11 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
       const request = requestFor(context, call);
       const result = await Auth(request, config) as RawAnswer | Response | undefined;
       // A Response if it refuses a request at once; nothing if a passkey is registered without an address.
-      if (result === undefined || result instanceof Response) {
-        throw [...errors].at(-1) ?? new Error("Auth.js gave no answer");
-      }
+      const isRefused = result === undefined || result instanceof Response;
       // If the profile cannot be read, core means to redirect to the sign-in page, as if nothing had failed.
-      if (result.redirect === `${request.url}/signin`) {
-        throw [...errors].at(-1) ?? new OAuthProfileParseError(`"${provider.id}" gave no data of the user`);
+      if (isRefused || result.redirect === `${request.url}/signin`) {
+        const problem = isRefused ? "Auth.js gave no answer" : `"${provider.id}" gave no data of the user`;
+        throw errors.size > 0 ? [...errors].at(-1) : new (isRefused ? Error : OAuthProfileParseError)(problem);
       }
       const { status = 200, body, cookies = [], redirect } = result;
       answer = await signIn.complete({
@@ -95,7 +94,7 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
       errors.delete(error as Error);
       answer = errorAnswer(error, context);
     }
-    for (const error of errors) logger.error(error);
+    for (const error of errors) logger.error(toError(error));
     const failure = await watched?.finish(answer.error);
     if (failure === undefined) return answer;
     if (answer.error !== undefined) logger.error(answer.error);
@@ -103,6 +102,8 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
   } finally {
     // Also if the application's logger throws.
     await watched?.end();
+    // V8 keeps what core makes of these until a full garbage collection, and would keep the request with it.
+    for (const made of [config.adapter!, config.events!]) for (const name in made) Reflect.set(made, name, undefined);
   }
 }
 

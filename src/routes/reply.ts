@@ -69,13 +69,15 @@ async function redirectBrowser(reply: FastifyReply, url: string, context: Reques
   // A hook of the application may set a policy that blocks it when the reply is sent.
   if (isAuthRoute(reply.request.routeOptions.config)) {
     const late = reply as LateReply;
-    late[LATE_PAYLOAD] = () => {
+    // Assigned at once, V8 would keep the function, and the request with it, until a full garbage collection.
+    const latePage = () => {
       // If the page cannot be sent, an error is.
       delete late[LATE_PAYLOAD];
       if (!isBlocked()) return undefined;
       reply.code(200).removeHeader("location");
       return page();
     };
+    late[LATE_PAYLOAD] = latePage;
     return reply.redirect(url, 302);
   }
   const html = await page();
