@@ -42,23 +42,31 @@ export async function beginSignIn(context: ProviderContext, linkTo?: string): Pr
 async function mailLink(context: ProviderContext): Promise<Answer> {
   const { config: { coreProviders }, provider: { id } } = context;
   const { sendVerificationRequest } = coreProviders.get(id) as EmailConfig;
+  const code: MailCode = {};
   let mailed: VerificationMailParams | undefined;
-  let code: string | undefined;
   const send: typeof sendVerificationRequest = (params) => {
     const url = context.rememberMe === false ? `${params.url}&rememberMe=false` : params.url;
-    mailed = {
-      ...params,
-      url,
-      get code() {
-        return code ??= newCode();
-      },
-    };
+    mailed = withCode({ ...params, url }, code);
     return sendVerificationRequest(mailed);
   };
   const answer = await callCore(context, { settings: { sendVerificationRequest: send } });
   if (mailed === undefined || answer.error !== undefined) return answer;
   const known = { ...answer, mailed };
-  if (code === undefined) return known;
+  if (code.value === undefined) return known;
   await context.config.otherProcesses?.();
-  return keepCode(known, { ...mailed, code }, context);
+  return keepCode(known, { ...mailed, code: code.value }, context);
+}
+
+interface MailCode {
+  value?: string;
+}
+
+/** By a function of its own: V8 keeps a getter until a full garbage collection, and what that leads to. */
+function withCode(params: Omit<VerificationMailParams, "code">, code: MailCode): VerificationMailParams {
+  return {
+    ...params,
+    get code() {
+      return code.value ??= newCode();
+    },
+  };
 }
