@@ -65,13 +65,10 @@ type Asked = Pick<ReadContext, "name" | "settings">;
 
 /** A read or update that may have called what runs now, if another one would wait for it. */
 export function callerOf(asked: Asked): ReadContext | undefined {
-  const isCaller = (context: ReadContext) => wouldWaitFor(context, asked);
-  return storage.getStore()?.find(isCaller) ?? calling.find(isCaller);
-}
-
-function wouldWaitFor(context: ReadContext, asked: Asked): boolean {
-  return context === asked || (context.name !== "" && context.name === asked.name && !context.isMade &&
-    context.settings.live === asked.settings.live);
+  const wouldWaitFor = (context: ReadContext) =>
+    context === asked || (context.name !== "" && context.name === asked.name && !context.isMade &&
+      context.settings.live === asked.settings.live);
+  return storage.getStore()?.find(wouldWaitFor) ?? calling.find(wouldWaitFor);
 }
 
 /** What is known of a session so far, if its read waits for what asks for it. */
