@@ -72,7 +72,7 @@ async function redirectBrowser(reply: FastifyReply, url: string, context: Reques
     // Assigned at once, V8 would keep the function, and the request with it, until a full garbage collection.
     const latePage = () => {
       // If the page cannot be sent, an error is.
-      delete late[LATE_PAYLOAD];
+      late[LATE_PAYLOAD] = undefined;
       if (!isBlocked()) return undefined;
       reply.code(200).removeHeader("location");
       return page();
