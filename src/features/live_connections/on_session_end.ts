@@ -51,7 +51,7 @@ export interface LiveSocket {
   off(event: "close", listener: () => void): unknown;
 }
 
-/** How often a session is looked at, at most and by default: a store knows an end for 15 minutes. */
+/** Milliseconds: the longest interval, since a store knows an end for 15 minutes, and the default. */
 const LONGEST_MS = 600_000, INTERVAL_MS = 20_000;
 
 export async function onSessionEnd(
@@ -102,7 +102,8 @@ export async function onSessionEnd(
     try {
       const { settings } = presented!;
       const logger = toCoreLogger(log, instance.config.core.logger, instance.config.core.debug);
-      const end = await endOf(settings.live.newest(token), name!, { settings, logger });
+      token = settings.live.newest(token);
+      const end = await endOf(token, name!, { settings, logger });
       if (own === looks) ends = end;
     } catch (error) {
       log.error(error, "Auth.js: onSessionEnd() could not check the session, and tries again.");

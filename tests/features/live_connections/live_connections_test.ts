@@ -271,6 +271,24 @@ Deno.test("a token that was renewed in this process long before the next look is
     assertEquals(await closed, 4401);
   }));
 
+Deno.test("a token that was renewed in this process just before the connection opened is followed", () =>
+  withClock(async (clock) => {
+    const store = testStore();
+    const config = testConfig({ session: { maxAge: 3600, updateAge: 0 }, store, revocable: true });
+    const { app, client, port } = await liveApp(config, { interval: 200 });
+    await using _app = app;
+    await client.signIn(ada);
+    const { cookie } = client;
+    clock.now += 2_400_000;
+    assert((await client.get("/auth/session")).json());
+    const { closed } = await openSocket(port, cookie);
+    clock.now += 1_300_000;
+    const { length } = store.calls;
+    assertEquals(await Promise.race([closed, until(() => store.calls.length > length + 6)]), undefined);
+    clock.now += 2_400_000;
+    assertEquals(await closed, 4401);
+  }));
+
 Deno.test("a database that fails ends no connection before the session would expire", () =>
   withClock(async (clock) => {
     const { calls, config, cookie } = database();
