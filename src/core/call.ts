@@ -79,8 +79,9 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
       const isRefused = result === undefined || result instanceof Response;
       // If the profile cannot be read, core means to redirect to the sign-in page, as if nothing had failed.
       if (isRefused || result.redirect === `${request.url}/signin`) {
-        const problem = isRefused ? "Auth.js gave no answer" : `"${provider.id}" gave no data of the user`;
-        throw errors.size > 0 ? [...errors].at(-1) : new (isRefused ? Error : OAuthProfileParseError)(problem);
+        if (errors.size > 0) throw [...errors].at(-1);
+        if (isRefused) throw new Error("Auth.js gave no answer");
+        throw new OAuthProfileParseError(`"${provider.id}" gave no data of the user`);
       }
       const { status = 200, body, cookies = [], redirect } = result;
       answer = await signIn.complete({
