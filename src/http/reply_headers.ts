@@ -64,11 +64,6 @@ export function protectReply(reply: FastifyReply & Holder): void {
   });
 }
 
-/** Makes the payload of a reply once hooks of the application have set its headers; `undefined` for its own. */
-export const LATE_PAYLOAD: unique symbol = Symbol("fastify-authjs.late-payload");
-
-export type LateReply = { [LATE_PAYLOAD]?: (() => Promise<string> | undefined) | undefined };
-
 interface Kept {
   /** `Cache-Control` when the guard let the request pass, or hooks of all routes had run. */
   before: string;

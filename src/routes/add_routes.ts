@@ -6,7 +6,8 @@ import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { AUTH_ROUTE, decorateReceived } from "../http/auth_route.ts";
 import { BODY_LIMIT, useAuthBodyParsers } from "../http/body.ts";
-import { LATE_PAYLOAD, type LateReply, protectReply } from "../http/reply_headers.ts";
+import { LATE_PAYLOAD, type LateReply, sendLate } from "../http/late_payload.ts";
+import { protectReply } from "../http/reply_headers.ts";
 import { redactingSerializers, redactRequestSpans } from "../http/redact.ts";
 import { later } from "../utils/later.ts";
 import { admission, assertServed, type MountOf } from "./admission.ts";
@@ -112,14 +113,8 @@ function protectOnSend(request: FastifyRequest, reply: FastifyReply, payload: un
   redactRequestSpans(request);
   protectReply(reply);
   const late = (reply as LateReply)[LATE_PAYLOAD]?.();
-  if (late === undefined) return done(null, payload);
-  // What `done` throws, such as for a header, would otherwise end the process.
-  late.then((page) => done(null, page)).catch(done).catch((unanswerable) => {
-    // deno-coverage-ignore-start Only if a hook of another plugin sends while this one fails
-    reply.log.error(unanswerable, "The reply could not be sent.");
-    reply.raw.destroy();
-    // deno-coverage-ignore-stop
-  });
+  if (late === undefined) done(null, payload);
+  else void sendLate(reply, late, done);
 }
 
 function optionsOf(route: AuthRoute, { url, id }: RoutePath, mountOf: MountOf) {

@@ -8,7 +8,8 @@ import { isAuthRoute } from "../http/auth_route.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
 import { prefersJson } from "../http/preferences.ts";
 import { acceptsHtml } from "../http/request.ts";
-import { headerText, LATE_PAYLOAD, type LateReply, onHeaders } from "../http/reply_headers.ts";
+import { LATE_PAYLOAD, type LateReply } from "../http/late_payload.ts";
+import { headerText, onHeaders } from "../http/reply_headers.ts";
 import { toSetCookieLine } from "../http/set_cookie.ts";
 import type { Page } from "../pages/types.ts";
 import { preparePage } from "./send_page.ts";
@@ -69,7 +70,7 @@ async function redirectBrowser(reply: FastifyReply, url: string, context: Reques
   // A hook of the application may set a policy that blocks it when the reply is sent.
   if (isAuthRoute(reply.request.routeOptions.config)) {
     const late = reply as LateReply;
-    // Assigned at once, V8 would keep the function, and the request with it, until a full garbage collection.
+    // Assigned directly, V8 would keep the function, and the request with it, until a full garbage collection.
     const latePage = () => {
       // If the page cannot be sent, an error is.
       late[LATE_PAYLOAD] = undefined;

@@ -1,6 +1,7 @@
 /** Sets changed session cookies on every reply of a scope. */
-import type { DoneFuncWithErrOrRes, FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import type { NoticeCode } from "../config/notices.ts";
+import { sendLate } from "../http/late_payload.ts";
 import { type Head, headerText, onHeaders, removeCdnCaching, valuesOf } from "../http/reply_headers.ts";
 import { type SetCookie, toSetCookieLine } from "../http/set_cookie.ts";
 import { isSessionPart } from "./cookie.ts";
@@ -34,7 +35,9 @@ export function writeBack(scope: FastifyInstance): void {
   });
   scope.addHook("onSend", (request, reply, payload, done) => {
     const reads = RequestReads.of(request);
-    if (reads.underWay > 0 || reads.updates.length > 0) return void finish(reads, reply, payload, done);
+    if (reads.underWay > 0 || reads.updates.length > 0) {
+      return void sendLate(reply, finish(reads, reply, payload), done);
+    }
     reads.isSent = true;
     done(null, payload);
   });
@@ -45,7 +48,8 @@ export function carryLate(reads: RequestReads): void {
   const { reply } = reads;
   if (reply === undefined) return;
   // The cookie of a session that has ended is removed with the next request.
-  if (reads.hasLeft) return reads.updates.at(-1)?.givesToken ? warnOnce(reply, LATE) : undefined;
+  const { givesToken, isJoined } = reads.updates.at(-1)!;
+  if (reads.hasLeft) return givesToken && !isJoined ? warnOnce(reply, LATE) : undefined;
   const { raw } = reply;
   onHeaders(raw, () => {
     if (reads.isSent) return;
@@ -73,31 +77,15 @@ function checkCookies({ carried, updates, isOfAction }: RequestReads, reply: Fas
   reply.header("cache-control", raw.getHeader("cache-control"));
 }
 
-/** Goes on when the reads are done. What `done` throws, such as for a header, would otherwise end the process. */
-async function finish(
-  reads: RequestReads,
-  reply: FastifyReply,
-  payload: unknown,
-  done: DoneFuncWithErrOrRes,
-): Promise<void> {
+/** Sets the cookies when the reads are done. */
+async function finish(reads: RequestReads, reply: FastifyReply, payload: unknown): Promise<unknown> {
   await reads.settled();
-  try {
-    const replace = (lines: string[]) => void reply.removeHeader("set-cookie").header("set-cookie", lines);
-    for (const update of reads.current) carry(update, reads, reply, replace);
-    // Before what a guard asked for earlier: the listener that was added last is called first.
-    if (reads.updates.length > 0) onHeaders(reply.raw, () => checkCookies(reads, reply));
-    reads.isSent = true;
-    done(null, payload);
-  } catch (error) {
-    try {
-      done(error as Error);
-    } catch (unanswerable) {
-      // deno-coverage-ignore-start Only if a hook of another plugin sends while this one fails
-      reply.log.error(unanswerable, "The reply could not be sent.");
-      reply.raw.destroy();
-    }
-    // deno-coverage-ignore-stop
-  }
+  const replace = (lines: string[]) => void reply.removeHeader("set-cookie").header("set-cookie", lines);
+  for (const update of reads.current) carry(update, reads, reply, replace);
+  // Before what a guard asked for earlier: the listener that was added last is called first.
+  if (reads.updates.length > 0) onHeaders(reply.raw, () => checkCookies(reads, reply));
+  reads.isSent = true;
+  return payload;
 }
 
 /** Sets the cookies, unless the reply has some of that session: signing out or in came later than the read. */
