@@ -26,6 +26,7 @@ const MOST_HASTY = 10, SOON_MS = 60_000;
 export class Tenants {
   readonly #choose: ConfigForRequest;
   readonly #known = new LRUCache<string, Known>(MOST);
+  readonly #seen = new WeakSet<FastifyAuthConfig>();
   readonly #said = new LRUCache<string, true>(MOST);
   readonly #requests = new WeakMap<object, Promise<FastifyAuthConfig>>();
   /** By adapter and id of a provider: at which issuer the accounts are, and which tenants have it. */
@@ -65,7 +66,7 @@ export class Tenants {
     if (tenant === undefined) throw this.#unusable(WITHOUT_TENANT, request);
     const before = this.#known.get(tenant);
     const auth = authInstance(config, before && authInstance(before.config));
-    if (before?.config !== config) this.#remember(tenant, config, before, auth.isReady, log);
+    if (before?.config !== config) this.#remember(tenant, config, before, log);
     const problem = (await auth.problem())?.message ?? this.#accountProblem(tenant, auth, config);
     if (problem !== undefined) throw this.#unusable(problem, request);
     try {
@@ -97,9 +98,10 @@ export class Tenants {
     }
   }
 
-  #remember(tenant: string, config: FastifyAuthConfig, before: Known | undefined, isKept: boolean, log: Log): void {
+  #remember(tenant: string, config: FastifyAuthConfig, before: Known | undefined, log: Log): void {
     // A tenant may have an object for each of its hosts, which come in turns.
-    if (before !== undefined && isKept) return void this.#known.set(tenant, { ...before, config });
+    if (before !== undefined && this.#seen.has(config)) return void this.#known.set(tenant, { ...before, config });
+    this.#seen.add(config);
     const since = Date.now();
     const hasty = before !== undefined && since - before.since < SOON_MS ? before.hasty + 1 : 0;
     if (hasty >= MOST_HASTY) this.#tell("warn", "FST_AUTHJS_WARN_TENANT_CONFIG", MADE_ANEW, log);

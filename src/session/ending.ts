@@ -10,7 +10,6 @@ import { openToken, sessionName } from "./open.ts";
 import { type CookieUpdate, type ReadContext, type SessionRead, SIGNED_OUT } from "./read.ts";
 import { placeOf } from "../store/sealed_value.ts";
 import type { SessionSettings } from "./settings.ts";
-import { monotonicNow } from "../utils/time.ts";
 import type { OpenStore, SessionStoreFailure } from "../store/shared_store.ts";
 
 export interface EndingContext {
@@ -20,9 +19,6 @@ export interface EndingContext {
 
 /** Milliseconds for which a request may come that was sent before the end: its cookies may be of the next session. */
 const LATE_REQUESTS_MS = 30_000;
-
-/** Milliseconds after which a reply is late: anyone can have cookies removed, which then costs the store nothing. */
-const LATE_REPLY_MS = 1_000;
 
 const ENDED = "ended";
 
@@ -39,8 +35,7 @@ export function removal({ names }: SessionCookie, name: string, endings: number,
   const { live, refresh, cookie } = context.settings;
   const cookies = () => names.map((name) => removalOf(name, cookie.options));
   const isOutdated = () => live.endings(name) !== endings;
-  const isLate = () => monotonicNow() - context.began > LATE_REPLY_MS;
-  const checkOtherProcesses = refresh.store && (async () => isLate() && await followOthers(name, undefined, context));
+  const checkOtherProcesses = refresh.store && (() => followOthers(name, undefined, context));
   return { session: null, update: { name: cookie.name, cookies, isOutdated, checkOtherProcesses } };
 }
 

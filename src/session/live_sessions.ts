@@ -35,6 +35,8 @@ export interface JwtRead {
   readonly expires: string;
   /** The new token for the browser, if it differs from the one that came. */
   readonly sealed?: string | undefined;
+  /** Whether another request made that one: its reply has it, too. */
+  readonly isJoined?: boolean;
   readonly error?: Error;
   /** How often the session has ended, if this read ended it. */
   readonly endings?: number;

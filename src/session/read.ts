@@ -26,6 +26,8 @@ export interface CookieUpdate {
   readonly cookies: () => readonly SetCookie[];
   /** Whether the session ended since, so that they must not be set any more. */
   readonly isOutdated: () => boolean;
+  /** Whether another request made the token: its reply has it, too. */
+  readonly isJoined?: boolean | undefined;
   /** Asks what other processes have made of it; {@linkcode cookies} and {@linkcode isOutdated} then know. */
   readonly checkOtherProcesses?: (() => Promise<unknown>) | undefined;
 }
@@ -45,7 +47,7 @@ export interface ReadContext {
   readonly log: Log;
   readonly logger: AuthLogger;
   readonly canSetCookie: () => boolean;
-  /** Whether what is due is left to the next request: elsewhere its loss is a mistake, which the log says. */
+  /** Whether a renewal that is due waits for the next request, since this reply carries no cookies. */
   readonly leavesDue?: () => boolean;
   readonly update?: { readonly data: unknown };
   /** When the read began: what ended since is not brought back. */

@@ -33,16 +33,14 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
   try {
     const opened = await openToken(cookie.token, settings);
     const { name } = opened;
-    const asked = { name, settings };
-    const before = endedRead(name, cookie, context) ?? (callerOf(asked) && await knownRead(asked));
+    const before = endedRead(name, cookie, context) ??
+      (callerOf({ name, settings }) && await knownRead({ name, settings }));
     if (before !== undefined) return before;
     context.name = name;
     // Of two requests that renew a token, one could bring a refresh token back that the other has used.
     const read = await (settings.isShared ? readNewest(opened, context) : renew(opened, context));
-    const { token: claims, session, sealed, error, endings } = read;
-    if (claims === null) {
-      return endings === undefined ? SIGNED_OUT : removal(cookie, name, endings, context);
-    }
+    const { token: claims, session, sealed, error, endings, isJoined } = read;
+    if (claims === null) return endings === undefined ? SIGNED_OUT : removal(cookie, name, endings, context);
     if (error) logger.error(wrapError(JWTSessionError, error));
     context.known = { session, token: claims };
     context.isMade = true;
@@ -52,7 +50,7 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
     if (error) return { ...removal(cookie, name, 0, context), ...found };
     if (sealed === undefined) return found;
     const cookies = () => sessionCookies(live.newest(sealed), cookie.names, settings.cookie, cookieEnd(name, settings));
-    return { ...found, update: cookieUpdate(cookies, context, sealed) };
+    return { ...found, update: { ...cookieUpdate(cookies, context, sealed), isJoined } };
   } catch (error) {
     if (error instanceof Refusal || error instanceof JWTSessionError) {
       return refuseToken(cookie, error, context);
@@ -111,7 +109,8 @@ async function readNewest(opened: OpenToken, context: ReadContext): Promise<JwtR
     const token = cloneClaims(read.token);
     read = { ...read, token, session: await makeSession(token, read.expires, context) };
   }
-  return newest === token ? read : { sealed: newest, ...read };
+  const isJoined = shared !== undefined || (newest !== token && read.sealed === undefined);
+  return newest === token && !isJoined ? read : { sealed: newest === token ? undefined : newest, ...read, isJoined };
 }
 
 /** Runs the callbacks, and ends the session or has it go on with the new token, for its other requests too. */
@@ -164,16 +163,16 @@ async function asItIs({ claims, ends }: OpenToken, context: ReadContext): Promis
 
 /** Whether other processes have to wait: a reply with an old refresh token must not follow one with the new one. */
 function isRefreshDue({ claims, due }: OpenToken, { settings }: ReadContext): boolean {
-  const { isShared, callbacks, refresh } = settings;
-  return isShared && (due || (callbacks.jwt !== undefined && (refresh.due?.(claims) ?? true)));
+  const { isShared, callbacks, refresh, use } = settings;
+  return use === "cookie" && isShared && (due || (callbacks.jwt !== undefined && (refresh.due?.(claims) ?? true)));
 }
 
 /** Reads the session a cookie names. Never throws: a failure is logged and, as in core, the cookie stays. */
 export async function readDatabaseSession(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
   const { settings } = context;
   const name = rowName(cookie.token, settings.use);
-  const asked = { name, settings };
-  const before = endedRead(name, cookie, context) ?? (callerOf(asked) && await knownRead(asked));
+  const before = endedRead(name, cookie, context) ??
+    (callerOf({ name, settings }) && await knownRead({ name, settings }));
   if (before !== undefined) return before;
   context.name = name;
   return await readRow(cookie, context);
@@ -197,7 +196,7 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
 
     const { user, session } = found;
     const due = session.expires.valueOf() - (lifetimes.maxAge - lifetimes.updateAge) * 1000 <= Date.now();
-    // Only if the cookie can be written, too: the next reply would not renew a row that ends later.
+    // Only together with its cookie: a row that was renewed alone is not due at the next reply.
     const renewed = due && context.canSetCookie() && !await hasEnded(name, context);
     const expires = renewed ? newExpiry(lifetimes) : rowEnd(session.expires, name, settings);
     let shown: unknown = {

@@ -26,6 +26,9 @@ export interface LatestRead {
   context?: ReadContext;
 }
 
+/** Milliseconds after a read when its reply is late. Before that no store is asked: anyone can send broken cookies. */
+const LATE_REPLY_MS = 1_000;
+
 const NOT_READ = Promise.resolve(SIGNED_OUT);
 
 export interface Update extends CookieUpdate {
@@ -144,7 +147,10 @@ export class RequestReads {
     for (const { result, context } of this.#latest.values()) {
       if (context === undefined || await ownReadOf(context) === undefined) await result;
     }
-    for (const { checkOtherProcesses } of this.updates) await checkOtherProcesses?.().catch(() => {});
+    for (const { checkOtherProcesses, givesToken, of } of this.updates) {
+      const isLate = monotonicNow() - of.at > LATE_REPLY_MS;
+      if (givesToken || isLate) await checkOtherProcesses?.().catch(() => {});
+    }
   }
 
   /** Those whose cookies are to be set; a session that ended since is not brought back. */

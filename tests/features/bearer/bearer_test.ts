@@ -135,7 +135,7 @@ Deno.test("with a jwt callback that changes the claims, no cookie is written", a
 Deno.test("a read of a bearer token takes no lock of the store, since the token is not renewed", async () => {
   const store = testStore();
   const callbacks: FastifyAuthConfig["callbacks"] = { jwt: ({ token }) => token };
-  const { app } = await setUp({ bearer: { maxAge: 3600 }, store, callbacks, refreshDue: () => false });
+  const { app } = await setUp({ bearer: { maxAge: 3600 }, store, callbacks });
   await using _ = app;
   const { access_token } = await issue(await signedIn(app));
   store.calls.length = 0;

@@ -207,6 +207,22 @@ Deno.test("a session cookie that is new for a socket is lost, and the log says s
   assertStringIncludes(losses[0]!.msg, "WebSocket");
 });
 
+Deno.test("a token that another request has renewed is no loss of a socket", async () => {
+  const callbacks: FastifyAuthConfig["callbacks"] = { jwt: ({ token }) => token };
+  const { logger, lines } = captureLog();
+  const { app, client, address } = await socketApp({ callbacks }, { logger });
+  await using _app = app;
+  await client.signIn(ada);
+  const { cookie } = client;
+  await withClock(async (clock) => {
+    clock.now += 5 * 86_400_000;
+    assertEquals(setCookies(await client.get("/me")).length, 1);
+    await using socket = await opened(`${address}/guarded`, { cookie: cookie! });
+    assertEquals((await socket.next())?.user.name, "ada");
+    assertEquals(lines.filter(({ code }) => code === "FST_AUTHJS_WARN_LOST_COOKIE"), []);
+  });
+});
+
 Deno.test("a session that is due is left to the next request by a socket, without a warning", async () => {
   const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
   tables.users.set("id-ada", { id: "id-ada", name: "ada", email: "ada@example.com", emailVerified: null } as never);
