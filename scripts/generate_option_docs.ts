@@ -274,7 +274,8 @@ ${others.map((object) => objectSections(object, interfaces)).join("\n")}`;
 function objectSections(object: OptionObject, interfaces: ReadonlyMap<string, OptionObject>): string {
   const { name, entry, declaration } = object;
   const sections = membersOf(object).map((member) => ownSection(member, `${name}.${member.name}`));
-  const about = prose(declaration.jsDoc?.doc ?? "").split("```")[0]!.split(", ...")[0]!;
+  // Without examples, and the line that leads to one.
+  const about = prose(declaration.jsDoc?.doc ?? "").split(/(?:\n\n[^\n]*:\s*)?```|, \.\.\./)[0]!;
   const from = `From \`${entry}\`.${inheritance(object, interfaces)}`;
   return `## ${name}\n\n${about}\n\n${from}\n\n${sections.join("\n")}`;
 }

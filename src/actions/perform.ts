@@ -142,7 +142,7 @@ function assertPassed(parameters: URLSearchParams, { query }: RequestContext): v
   const passed = new URLSearchParams(query);
   const refused = [...parameters.keys()].find((name) => !passed.has(name));
   if (refused === undefined) return;
-  throw invalid("`authorizationParams`", `"${refused}" is not for them: only the configuration decides about it.`);
+  throw invalid("`authorizationParams`", `"${refused}" cannot be set here: only the configuration decides about it.`);
 }
 
 function failed(what: string, { error, redirect }: Answer): FastifyAuthError {

@@ -7,7 +7,7 @@ import { type FeatureGuardOptions, FEATURES } from "../features/mod.ts";
 import { invalid } from "../utils/arguments.ts";
 import type { Session } from "../types.ts";
 
-/** Which signed-in users may pass a guard, and which routes it leaves open. All that is set must hold. */
+/** Which signed-in users may pass a guard, and which routes it leaves open. A user must meet all of these options. */
 export interface RequireSessionOptions<OwnSession = Session> extends FeatureGuardOptions {
   /**
    * The user must have one of these in `session.user.role` or `session.user.roles` (each a string or an array of
@@ -44,7 +44,9 @@ export interface RouteAuthOptions extends Omit<RequireSessionOptions, "respectRo
 export type RouteAuth = boolean | RouteAuthOptions;
 
 /**
- * The `config` of a route that declares who may use it. An application adds it to Fastify's types:
+ * The `config` of a route that declares who may use it.
+ *
+ * Add it to Fastify's types:
  *
  * ```ts ignore
  * declare module "fastify" {

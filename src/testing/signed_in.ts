@@ -37,8 +37,8 @@ export interface SignedInOptions {
    */
   readonly claims?: Readonly<Record<string, unknown>>;
   /**
-   * When the session ends. For one that has ended, over 15 seconds ago, since clocks may differ. The first read renews
-   * a session that ends soon, as it does in a browser.
+   * When the session ends. For one that has ended give a time over 15 seconds ago, since clocks may differ. The first
+   * read renews a session that ends soon, as it does in a browser.
    * @default after `session.maxAge`
    */
   readonly expires?: Date;

@@ -24,10 +24,10 @@ export interface KernelOptions {
    */
   trustedOrigins?: readonly string[];
   /**
-   * The origins to which the stable deployment (`redirectProxyUrl`) hands on the sign-ins of the others:
-   * `["https://*.preview.example"]`, without a path. A `*` stands for letters, digits and hyphens of one label, left of
-   * the last two labels. Anyone who gets such a name gets sign-in codes: use a domain whose names only you give out. On
-   * the stable deployment it is required.
+   * For the stable deployment of `redirectProxyUrl`, which requires it: the origins of the deployments that it passes
+   * sign-ins on to, such as `["https://*.preview.example"]`, without a path. A `*` stands for letters, digits and
+   * hyphens of one label, left of the last two labels. Anyone who gets such a name gets sign-in codes: use a domain
+   * whose names only you give out.
    * @default [] none
    */
   redirectProxyOrigins?: readonly string[];
@@ -61,8 +61,8 @@ export interface KernelOptions {
   /**
    * What several processes that serve the same users share, such as `redisStore()` of `fastify-authjs/redis`. One of
    * them refreshes a session in the `jwt` callback, and the others get the result and learn of a sign-out. If several
-   * processes get one sign-in link at once, only one accepts it. If a new user signs in twice at once, the user is
-   * created once. Any process continues a sign-in that broke off. One process needs no store, unless sessions are
+   * processes get one sign-in link at once, only one accepts it. A new user who signs in twice at once is created once.
+   * A sign-in that broke off at one process can go on at another. One process needs no store, unless sessions are
    * `revocable`. While the store fails, sessions are read, and links used, without it.
    *
    * A process waits for `providerTimeout` (10 seconds if that is 0) for the one that refreshes, then goes on with the
@@ -95,8 +95,9 @@ export interface KernelOptions {
    * with a wrong signature fails with `error=Configuration`, and the log says why; one whose keys cannot be had is a
    * 503.
    *
-   * With `true` a provider that publishes no keys is refused. By default TLS to its token endpoint then replaces the
-   * signature, as that section allows. With `false` it does for every provider, and the log warns.
+   * If a provider publishes no keys, its ID tokens count without a signature, since they came over TLS from the token
+   * endpoint, as that section allows. With `true` such a provider is refused. With `false` no signature is checked, and
+   * the log warns.
    * @default verified, if the provider publishes keys
    */
   verifyIdTokens?: boolean;

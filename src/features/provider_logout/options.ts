@@ -6,8 +6,8 @@ export interface ProviderLogoutConfig {
    * the provider and back to `<mount path>/signed-out`, which has to be registered there as a post-logout redirect URI.
    * The session here ends first, whatever the provider does.
    *
-   * The ID token is kept for that in the session token, which is encrypted and gets larger by it; with sessions in a
-   * database it is taken from the table of accounts.
+   * For that, the ID token is kept in the encrypted session token, which makes the cookie larger; with sessions in a
+   * database it is read from the table of accounts.
    * @default false
    */
   providerLogout?: boolean | ProviderLogoutOptions;

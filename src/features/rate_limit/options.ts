@@ -74,11 +74,11 @@ export interface RateLimitOptions {
   plugin?: (...parameters: never[]) => unknown;
 }
 
-/** How many there may be in a time. */
+/** A limit: `max` attempts in `timeWindow`. */
 export interface RateLimit {
-  /** How many there may be: 1 or more. */
+  /** The most attempts: 1 or more. */
   max: number;
-  /** The time in milliseconds. It starts with the first one, and anew with the first one after its end. */
+  /** In milliseconds, from the first attempt. The first one after its end begins a new one. */
   timeWindow: number;
 }
 

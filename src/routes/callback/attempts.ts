@@ -123,7 +123,7 @@ export function newestAttempt(context: ProviderContext): Attempt | undefined {
 export function noAttempt(check: string, { provider: { id } }: ProviderContext): string {
   return `The callback of "${id}" came with no cookie for "${check}": the sign-in began in another ` +
     "browser, over 15 minutes ago or with a secret that this process does not have, has ended, gave way to " +
-    "later ones, or its cookie did not come back.";
+    "later ones, its cookie did not come back, or the provider did not send the `state` back.";
 }
 
 /**

@@ -479,7 +479,7 @@ Deno.test("accounts: mistakes get errors that say what to change", async () => {
       [undefined, "/link/nodemailer", 'There is no OAuth provider "nodemailer"'],
       [undefined, "/link/posted", "response_mode=form_post"],
       [undefined, "/link/unchecked", 'give "unchecked" a check'],
-      [undefined, "/link-with-state", '`authorizationParams`: "state" is not for them'],
+      [undefined, "/link-with-state", '`authorizationParams`: "state" cannot be set here'],
     ] as const
   ) {
     const adapter = memoryAdapter();
