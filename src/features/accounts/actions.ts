@@ -23,8 +23,7 @@ export async function linkAccount(
   provider: string,
   options: LinkAccountOptions = {},
 ): Promise<LinkAccountResult | void> {
-  const names = ["authorizationParams", "callbackUrl", "redirect", "rememberMe"];
-  assertObject(options, "options of linkAccount()", names);
+  assertObject(options, "options of linkAccount()", ["authorizationParams", "callbackUrl", "redirect"]);
   const { authorizationParams = {}, callbackUrl, redirect } = options;
   assertObject(authorizationParams, "`authorizationParams` of linkAccount()");
   const { user, settings } = await signedInUser(auth, request, "linkAccount()");

@@ -14,7 +14,7 @@ export interface LinkedAccount {
 }
 
 /** Options of `linkAccount()`. */
-export type LinkAccountOptions = Omit<SignInActionOptions, "fields">;
+export type LinkAccountOptions = Omit<SignInActionOptions, "fields" | "rememberMe">;
 
 /** What `linkAccount()` gives with `redirect: false`. */
 export interface LinkAccountResult {

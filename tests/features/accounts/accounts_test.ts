@@ -93,6 +93,10 @@ function addRoutes(app: FastifyInstance, auth: AuthObject): void {
     "/link-with-state",
     (request, reply) => auth.linkAccount(request, reply, "checked", { authorizationParams: { state: "ours" } }),
   );
+  app.post(
+    "/link-remembered",
+    (request, reply) => auth.linkAccount(request, reply, "checked", { rememberMe: true } as object),
+  );
   app.post<{ Body: { provider: string; providerAccountId: string } }>("/unlink", async (request, reply) => {
     await auth.unlinkAccount(request, request.body);
     return reply.code(204).send();
@@ -480,6 +484,8 @@ Deno.test("accounts: mistakes get errors that say what to change", async () => {
       [undefined, "/link/posted", "response_mode=form_post"],
       [undefined, "/link/unchecked", 'give "unchecked" a check'],
       [undefined, "/link-with-state", '`authorizationParams`: "state" cannot be set here'],
+      // The session goes on as it is.
+      [undefined, "/link-remembered", "rememberMe"],
     ] as const
   ) {
     const adapter = memoryAdapter();
