@@ -61,7 +61,7 @@ interface MailCode {
   value?: string;
 }
 
-/** By a function of its own: V8 keeps a getter until a full garbage collection, and what that leads to. */
+/** A function of its own, since V8 keeps a getter, and all that it leads to, until a full garbage collection. */
 function withCode(params: Omit<VerificationMailParams, "code">, code: MailCode): VerificationMailParams {
   return {
     ...params,

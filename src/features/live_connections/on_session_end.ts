@@ -76,10 +76,10 @@ export async function onSessionEnd(
   const closing = [socket, RequestReads.of(request).reply?.raw ?? socket];
   let timer: ReturnType<typeof setTimeout> | undefined;
   let ends = Infinity;
-  let looks = 0;
+  let checks = 0;
 
   function stop(): void {
-    looks = NaN;
+    checks = NaN;
     clearTimeout(timer);
     for (const each of closing) each.off("close", stop);
     const told = watches.get(name!);
@@ -96,28 +96,28 @@ export async function onSessionEnd(
   }
 
   /** Checks the session. A check that begins later takes the place of one under way. */
-  async function look(): Promise<void> {
-    const own = ++looks;
+  async function check(): Promise<void> {
+    const own = ++checks;
     clearTimeout(timer);
     try {
       const { settings } = presented!;
       const logger = toCoreLogger(log, instance.config.core.logger, instance.config.core.debug);
       token = settings.live.newest(token);
       const end = await endOf(token, name!, { settings, logger });
-      if (own === looks) ends = end;
+      if (own === checks) ends = end;
     } catch (error) {
       log.error(error, "Auth.js: onSessionEnd() could not check the session, and tries again.");
     }
-    // deno-coverage-ignore Another look has begun while this one asked
-    if (own !== looks) return;
+    // deno-coverage-ignore Another check has begun meanwhile
+    if (own !== checks) return;
     const left = ends - Date.now();
     if (left <= 0) return await end();
-    timer = setTimeout(look, Math.max(1, Math.min(interval, left)));
+    timer = setTimeout(check, Math.max(1, Math.min(interval, left)));
     timer.unref();
   }
 
   function watch(by?: string): void {
-    if (by === undefined) void look();
+    if (by === undefined) void check();
     else token = by;
   }
 
@@ -129,7 +129,7 @@ export async function onSessionEnd(
   }
   for (const each of closing) each.once("close", stop);
   watches.set(name, (watches.get(name) ?? new Set()).add(watch));
-  await look();
+  await check();
   return stop;
 }
 
