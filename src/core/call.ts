@@ -44,7 +44,7 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
       ...coreProviders.get(provider.id)!,
       ...call.settings,
       // Core refuses it without a field for it on its own page.
-      enableConditionalUI: false,
+      ...(provider.type === "webauthn" && { enableConditionalUI: false }),
       // Without a database there is no account to make a row of.
       ...(adapter === undefined && { account: () => undefined }),
       // `callback/attempts.ts` adds the others to the redirect. Core would seal each in a cookie of its own.
@@ -58,7 +58,7 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
       decode: () => Promise.resolve(call.signedIn),
     } as AuthConfig["jwt"] & object,
     session: { strategy: "jwt", maxAge: settings.maxAge },
-    cookies: { ...CHECK_COOKIES, sessionToken: { name: SESSION }, callbackUrl: settings.callbackUrlCookie },
+    cookies: { sessionToken: { name: SESSION }, callbackUrl: settings.callbackUrlCookie, ...CHECK_COOKIES },
     adapter: { ...MISSING_METHODS, ...adapter ?? signIn.adapter },
     callbacks: signIn.callbacks,
     events: signIn.events,
@@ -175,7 +175,7 @@ function checkHeader(
   const sealFor = (salt: string, content: object) => seal(JSON.stringify(content), secret!, salt);
   const content = challenge && sealFor(CHALLENGE_SALT, { challenge, registerData });
   let header = "";
-  for (const [check, value] of Object.entries({ ...checks, challenge: content })) {
+  for (const [check, value] of Object.entries({ challenge: content, ...checks })) {
     const name = `fastify-authjs.${check}`;
     if (value !== undefined) header += `${name}=${sealFor(name, { value, provider: provider.id })}; `;
   }

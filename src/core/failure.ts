@@ -75,8 +75,10 @@ export function failureOf(error: StatedError): Failure {
   const code = [own, error].find((each) => each instanceof CredentialsSignin)?.code;
   // What Fastify, too, adds to the reply.
   const [, wait] = Object.entries(own?.headers ?? {}).find(([name]) => /^retry-after$/i.test(name)) ?? [];
+  const { error: type, status } = failureByType(error, own);
   return {
-    ...failureByType(error, own),
+    error: type,
+    status,
     ...(code !== undefined && { code }),
     ...error.told,
     ...(own?.statusCode !== undefined && { status: own.statusCode }),
@@ -108,7 +110,7 @@ function failureByType(error: StatedError, own: StatedError | undefined): Failur
 export function errorAnswer(thrown: unknown, context: RequestContext): Answer {
   const error = toError(thrown);
   // For a script, so there is no page.
-  if (context.action === "session" || context.action === "token") return { ...jsonAnswer(null, 400), error };
+  if (context.action === "session" || context.action === "token") return { error, ...jsonAnswer(null, 400) };
   const failure = [...errorChain(error)].find((each) => each instanceof SessionStoreFailure);
   if (failure !== undefined) {
     context.logger.error(failure);
@@ -124,7 +126,7 @@ export function errorAnswer(thrown: unknown, context: RequestContext): Answer {
     type === CredentialsSignin.type || type === "TooManyRequests";
   const { kind = "error" } = error as AuthError & { kind?: PageKind };
   const page = errorPage(isOfSignIn ? "signIn" : kind, { error: type, ...(code && { code }) }, context);
-  return { ...redirectAnswer(page), error };
+  return { error, ...redirectAnswer(page) };
 }
 
 type PageKind = "error" | "signIn" | "verifyRequest";

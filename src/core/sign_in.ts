@@ -29,7 +29,6 @@ export function signInOf(context: ProviderContext, adapter: Adapter | undefined,
   let goesOn = false;
 
   const callbacks: Callbacks = {
-    ...(redirect && { redirect }),
     async signIn(params) {
       user = params.user as User;
       if (adapter === undefined && provider.isOAuth) user.id = userIdOf(params.account!, context);
@@ -42,12 +41,13 @@ export function signInOf(context: ProviderContext, adapter: Adapter | undefined,
     },
     async jwt(params) {
       const given = adapter === undefined ? { ...withoutNewUser(params), trigger: "signIn" as const } : params;
-      signedIn = { ...idsOf(given), isNewUser: given.isNewUser === true };
+      signedIn = { isNewUser: given.isNewUser === true, ...idsOf(given) };
       const linksAccount = linked !== undefined;
       const parts = sessionParts(context);
-      session = await createSession(given, { ...context, adapter, parts, linksAccount, goesOn });
+      session = await createSession(given, { adapter, parts, linksAccount, goesOn, ...context });
       return params.token;
     },
+    ...(redirect && { redirect }),
   };
   const withDatabase: Events = {
     ...own,
@@ -86,10 +86,10 @@ export function signInOf(context: ProviderContext, adapter: Adapter | undefined,
       const removals = signedIn && !session ? sessionRemovals(context) : [];
       const newUser = signedIn?.isNewUser && redirect !== "" ? pages?.newUser : undefined;
       return {
-        ...answer,
-        cookies: [...answer.cookies, ...session?.cookies ?? removals],
         events: turnedAway ? TURNED_AWAY : published,
         ...(session && { session: session.token, goesOn }),
+        ...answer,
+        cookies: [...answer.cookies, ...session?.cookies ?? removals],
         ...(newUser && { redirect: withQuery(newUser, { callbackUrl: redirect }) }),
       };
     },

@@ -9,7 +9,8 @@ export function removalOf(name: string, options: SerializeOptions): SetCookie {
 }
 
 export function toSetCookieLine({ name, value, options }: SetCookie): string {
-  return stringifySetCookie(name, value, options);
+  // Node 20 would make a new hidden class for each property after a spread.
+  return stringifySetCookie(Object.assign({}, options, { name, value }), options);
 }
 
 /** The Cookie header that a browser sends once these are set, which sent `header` before. */

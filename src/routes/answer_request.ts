@@ -26,7 +26,7 @@ type RouteRequest = Readonly<{ route: AuthRoute; mount: Mount; request: FastifyR
 
 export async function answerRequest({ route, mount, request, reply }: RouteRequest): Promise<FastifyReply> {
   const { action, parameters, limited } = route;
-  const asked = { ...receivedRequest(request), action, parameters, limited };
+  const asked = { action, parameters, limited, ...receivedRequest(request) };
   const context = requestContext(request, asked, mount);
   return await sendAnswer(reply, await runAction(context, handlerOf(route, mount.auth)!), context);
 }

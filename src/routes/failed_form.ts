@@ -47,7 +47,7 @@ export function keepForm(answer: Answer, context: RequestContext): Answer {
 
 function keep(form: object, answer: Answer, context: RequestContext): Answer {
   const { name, options } = context.settings.ownCookie(COOKIE);
-  const cookie = { name, value: JSON.stringify(form), options: { ...options, maxAge: MAX_AGE } };
+  const cookie = { name, value: JSON.stringify(form), options: { maxAge: MAX_AGE, ...options } };
   return { ...answer, cookies: [...answer.cookies, cookie] };
 }
 

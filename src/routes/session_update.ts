@@ -57,7 +57,7 @@ async function updateToken(newest: string, name: string, context: RequestContext
   const { live } = settings;
   if (await sessionHasEnded(held.token, context)) return jsonAnswer(null);
   const update = { data: context.body?.data };
-  const reading: ReadContext = { ...context, canSetCookie: () => true, update, began: monotonicNow(), name };
+  const reading: ReadContext = { canSetCookie: () => true, update, began: monotonicNow(), name, ...context };
   const run = settings.strategy === "jwt" ? updateClaims : updateRow;
   const isAsync = settings.mayWait || live.hasAsyncCallbacks;
   const work = () => run(newest, reading, context);

@@ -51,7 +51,7 @@ async function mailLink(context: ProviderContext): Promise<Answer> {
   };
   const answer = await callCore(context, { settings: { sendVerificationRequest: send } });
   if (mailed === undefined || answer.error !== undefined) return answer;
-  const known = { ...answer, mailed };
+  const known = { mailed, ...answer };
   if (code.value === undefined) return known;
   await context.config.otherProcesses?.();
   return keepCode(known, { ...mailed, code: code.value }, context);

@@ -42,7 +42,7 @@ export async function openToken(token: string, settings: SessionSettings): Promi
     const isRoom = cache.calculatedSize + 2 * token.length <= cache.maxSize;
     if (isRoom || Math.random() < ADMITTED) {
       const own = ownString(token);
-      cache.set(own.slice(-TAG_LENGTH), { ...opened, ...life, token: own });
+      cache.set(own.slice(-TAG_LENGTH), { token: own, ...life, ...opened });
     }
   }
   if (!areFor(found, use)) throw OTHER_USE;
@@ -69,7 +69,7 @@ function openClaims(token: string, { secrets, cookie, otherSalts }: SessionSetti
   const opened = secrets && open(token, secrets, cookie.name, otherSalts);
   if (opened instanceof Refusal) throw opened;
   const claims = opened && parseJsonObject(opened.text);
-  return claims && { token, claims, current: opened!.current };
+  return claims && { claims, current: opened!.current };
 }
 
 async function decoded(token: string, { jwt, cookie }: SessionSettings): Promise<JWT> {

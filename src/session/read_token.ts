@@ -50,7 +50,7 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
     if (error) return { ...removal(cookie, name, 0, context), ...found };
     if (sealed === undefined) return found;
     const cookies = () => sessionCookies(live.newest(sealed), cookie.names, settings.cookie, cookieEnd(name, settings));
-    return { ...found, update: { ...cookieUpdate(cookies, context, sealed), isJoined } };
+    return { update: { isJoined, ...cookieUpdate(cookies, context, sealed) }, ...found };
   } catch (error) {
     if (error instanceof Refusal || error instanceof JWTSessionError) {
       return refuseToken(cookie, error, context);

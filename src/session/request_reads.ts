@@ -130,7 +130,7 @@ export class RequestReads {
       // The configuration may not remember that the token was replaced.
       of.cookies = cookiesAfter(cookies, of.cookies ?? this.#headers.cookie ?? "");
     }
-    const noted = { ...update, of, givesToken };
+    const noted = { of, givesToken, ...update };
     this.updates = [...this.updates.filter((other) => other !== before), noted];
     return true;
   }

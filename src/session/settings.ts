@@ -22,7 +22,6 @@ import type { SharedStore } from "../store/shared_store.ts";
 const CACHE_SIZE = 2 ** 22;
 
 export interface OpenClaims {
-  readonly token: string;
   readonly claims: JWT;
   /** Whether the current secret sealed the token. */
   readonly current: boolean;
@@ -97,7 +96,7 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
     ownTokens,
     secrets: jwt.decode === decode ? [jwt.secret].flat() : undefined,
     otherSalts: otherSalts(core),
-    cache: new LRUCache<string, OpenClaims & TokenLife>({
+    cache: new LRUCache<string, OpenClaims & TokenLife & { readonly token: string }>({
       maxSize: CACHE_SIZE,
       // The claims take about as much as the token.
       sizeCalculation: ({ token }) => 2 * token.length,

@@ -24,7 +24,7 @@ export const lastUsed: Feature = {
       // An account that is linked signs nobody in.
       if (id === undefined || !given.session || given.goesOn) return given;
       const { name, options } = context.settings.ownCookie(COOKIE);
-      const cookie = { name, value: id, options: { ...options, maxAge: COOKIE_MAX_AGE } };
+      const cookie = { name, value: id, options: { maxAge: COOKIE_MAX_AGE, ...options } };
       return { ...given, cookies: [...given.cookies, cookie] };
     },
     onSignInPage(context) {

@@ -85,7 +85,7 @@ async function keep(key: string, answer: Answer, context: ProviderContext, known
   };
   const callbackUrl = parseCookie(cookiesAfter(answer.cookies, cookies))[settings.callbackUrlCookie.name];
   const [place] = settings.attempts;
-  const full = place!.seal(JSON.stringify({ ...content, callbackUrl }));
+  const full = place!.seal(JSON.stringify({ callbackUrl, ...content }));
   const value = full.length > LONGEST_VALUE ? place!.seal(JSON.stringify(content)) : full;
   const { prefix, options } = cookieOf(context);
   const name = `${prefix}${Date.now().toString(36).padStart(8, "0")}${nameIn(content.digest)}`;
@@ -157,7 +157,7 @@ export function contextOf({ callbackUrl, ...attempt }: Attempt, received: Provid
   const context = { ...received, rememberMe: attempt.rememberMe ?? received.rememberMe };
   // deno-coverage-ignore Core sets the cookie in each sign-in
   if (callbackUrl === undefined) return context;
-  return { ...context, cookies: cookiesAfter([{ ...callbackUrlCookie, value: callbackUrl }], cookies) };
+  return { ...context, cookies: cookiesAfter([{ value: callbackUrl, ...callbackUrlCookie }], cookies) };
 }
 
 type HeldAttempt = [name: string, value: string];
@@ -165,7 +165,7 @@ type HeldAttempt = [name: string, value: string];
 function openAttempts(held: HeldAttempt[], { settings }: ProviderContext): Attempt[] {
   return held.flatMap(([name, value]) => {
     const text = settings.attempts.map((place) => place.open(value)).find((each) => each !== undefined);
-    return text === undefined ? [] : { ...JSON.parse(text) as Attempt, name };
+    return text === undefined ? [] : { name, ...JSON.parse(text) as Omit<Attempt, "name"> };
   });
 }
 

@@ -49,6 +49,6 @@ async function offerPasskey(answer: Answer, context: ProviderContext): Promise<A
     return answer;
   }
   const query = new URLSearchParams({ offer: "passkey", callbackUrl: redirect });
-  const cookie = { name, value: "1", options: { ...options, maxAge: OFFER_MAX_AGE } };
+  const cookie = { name, value: "1", options: { maxAge: OFFER_MAX_AGE, ...options } };
   return { ...answer, redirect: `${origin.href}${mountPath}/signin?${query}`, cookies: [...answer.cookies, cookie] };
 }

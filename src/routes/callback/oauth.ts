@@ -44,7 +44,7 @@ export async function handleOAuthCallback(received: ProviderContext): Promise<An
     ? await leadOn(await finish({ signedIn }), context)
     : await context.auth.hooks.find(({ onLink }) => onLink !== undefined)!.onLink!(context, linkTo, finish);
   if (state === undefined && answer.error !== undefined) return answer;
-  return dropAttempt({ ...answer, byScript }, attempt, context);
+  return dropAttempt({ byScript, ...answer }, attempt, context);
 }
 
 /** Answers the callback of an attempt; of none, if its `state` leads to none. */
@@ -75,9 +75,9 @@ async function answerCallback(received: ProviderContext, attempt: Attempt | unde
     }
     const { pkce, nonce } = attempt ?? {};
     const answer = await callCore(context, {
-      ...call,
       settings: issuer === undefined ? {} : { issuer },
       checks: { state, pkce, nonce },
+      ...call,
     });
     const { error } = answer;
     if (error === undefined) return answer;
