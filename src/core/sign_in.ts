@@ -44,6 +44,7 @@ export function signInOf(context: ProviderContext, adapter: Adapter | undefined,
       signedIn = { isNewUser: given.isNewUser === true, ...idsOf(given) };
       const linksAccount = linked !== undefined;
       const parts = sessionParts(context);
+      // What is added comes first: after a spread, Node 20 makes a new hidden class for each property.
       session = await createSession(given, { adapter, parts, linksAccount, goesOn, ...context });
       return params.token;
     },

@@ -9,7 +9,7 @@ export function removalOf(name: string, options: SerializeOptions): SetCookie {
 }
 
 export function toSetCookieLine({ name, value, options }: SetCookie): string {
-  // Node 20 would make a new hidden class for each property after a spread.
+  // After a spread, Node 20 would make a new hidden class for each property.
   return stringifySetCookie(Object.assign({}, options, { name, value }), options);
 }
 

@@ -75,9 +75,9 @@ async function answerCallback(received: ProviderContext, attempt: Attempt | unde
     }
     const { pkce, nonce } = attempt ?? {};
     const answer = await callCore(context, {
+      ...call,
       settings: issuer === undefined ? {} : { issuer },
       checks: { state, pkce, nonce },
-      ...call,
     });
     const { error } = answer;
     if (error === undefined) return answer;
