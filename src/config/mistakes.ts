@@ -72,7 +72,7 @@ const GONE: Readonly<Record<string, string>> = {
   sessionStore: `write \`store\` and \`revocable: true\`, such as ${STORES}.`,
   siteName: "write `pages: { siteName }`.",
   texts: "write `pages: { texts }`.",
-  tokenCacheSize: "remove it. The tokens of some 6,000 users are remembered.",
+  tokenCacheSize: "remove it. The tokens of some 8,000 users are remembered.",
 };
 
 /** What stops the boot; the first one is said. */

@@ -18,8 +18,8 @@ import { isEphemeral, rowsForUse, type TokenUse } from "./name.ts";
 import { placeOf } from "../store/sealed_value.ts";
 import type { SharedStore } from "../store/shared_store.ts";
 
-/** Bytes of tokens and claims that are remembered: those of some 6,000 users. */
-const CACHE_SIZE = 2 ** 22;
+/** Bytes of tokens and claims that are remembered: those of some 8,000 users. */
+const CACHE_SIZE = 2 ** 23;
 
 export interface OpenClaims {
   readonly claims: JWT;

@@ -73,9 +73,9 @@ for (const [how, callbacks] of READS) {
 
 Deno.test("sessions of more users than are remembered are read as ever", async () => {
   await using app = await testApp(testConfig());
-  // Together 6 MB of tokens and claims, of which 4 MB are remembered.
+  // Together 11 MB of tokens and claims, of which 8 MB are remembered.
   const groups = "x".repeat(6_000);
-  const cookies = await Promise.all(Array.from({ length: 450 }, async (_, index) => {
+  const cookies = await Promise.all(Array.from({ length: 700 }, async (_, index) => {
     const token = { sub: `${index}`, name: `user ${index}`, groups };
     const sealed = await encode({ token, secret: SECRET, salt: NAME });
     return sealed.match(/.{1,3900}/g)!.map((part, i) => `${NAME}.${i}=${part}`).join("; ");
