@@ -37,7 +37,8 @@ export interface Loaded {
 const LOAD = 0.5;
 
 /**
- * Loads contestants in turns. A third of the time warms them up: V8 compiles most of what they run by then.
+ * Loads contestants in turns. Half of the time warms them up: until V8 has compiled what it runs, a sign-in takes
+ * several times as long.
  *
  * @param seconds For all of them together.
  */
@@ -47,11 +48,11 @@ export async function loadInTurns(
   seconds: number,
 ): Promise<Round[]> {
   for (const { server, asked } of loaded) {
-    await generator.load(server, asked, { seconds: Math.max(1, seconds / loaded.length / 3) });
+    await generator.load(server, asked, { seconds: Math.max(1, seconds / loaded.length / 2) });
     // Each of many users is known before the rounds.
     if (asked.manyUsers) await generator.load(server, asked, { turns: 1 });
   }
-  return await repeat(seconds * 2 / 3, async () => {
+  return await repeat(seconds / 2, async () => {
     const round: Record<string, Load> = {};
     for (const { name, server, asked } of loaded) {
       round[name] = await generator.load(server, asked, { seconds: LOAD });
