@@ -76,6 +76,7 @@ async function answerCallback(received: ProviderContext, attempt: Attempt | unde
     const { pkce, nonce } = attempt ?? {};
     const answer = await callCore(context, {
       ...call,
+      // Last, so that nothing else takes their place.
       settings: issuer === undefined ? {} : { issuer },
       checks: { state, pkce, nonce },
     });
