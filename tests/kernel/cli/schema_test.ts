@@ -7,8 +7,12 @@ import pg from "pg";
 import process from "node:process";
 import { run } from "../../../src/cli/run.ts";
 import { schemaFacts } from "../../adapters/schema_facts.ts";
+import { serverUrl } from "../../support/databases.ts";
 
 type Rows = readonly Record<string, unknown>[];
+
+const postgres = serverUrl("TEST_POSTGRES_URL", "the tests of what `schema sql postgres` prints");
+const mariadb = serverUrl("TEST_MARIADB_URL", "the tests of what `schema sql mysql` prints");
 
 /** Databases, each empty, and closed when it has been used. */
 const SERVERS: Record<
@@ -24,7 +28,7 @@ const SERVERS: Record<
     client.close();
   },
   async postgres(use) {
-    const client = new pg.Client({ connectionString: process.env.TEST_POSTGRES_URL });
+    const client = new pg.Client({ connectionString: postgres });
     const schema = `schema_${crypto.randomUUID().replaceAll("-", "")}`;
     await client.connect();
     await client.query(`create schema ${schema}; set search_path to ${schema}`);
@@ -37,7 +41,7 @@ const SERVERS: Record<
   },
   async mysql(use) {
     const connection = await createConnection({
-      uri: process.env.TEST_MARIADB_URL!,
+      uri: mariadb!,
       multipleStatements: true,
     });
     const name = `schema_${crypto.randomUUID().replaceAll("-", "")}`;
@@ -51,12 +55,6 @@ const SERVERS: Record<
   },
 };
 
-const HAS_SERVER: Record<string, boolean> = {
-  sqlite: true,
-  postgres: process.env.TEST_POSTGRES_URL !== undefined,
-  mysql: process.env.TEST_MARIADB_URL !== undefined,
-};
-
 const DATABASES: Record<string, string> = { sqlite: "libSQL", postgres: "PostgreSQL", mysql: "MariaDB" };
 
 async function printed(...args: string[]): Promise<string> {
@@ -65,10 +63,12 @@ async function printed(...args: string[]): Promise<string> {
   return output;
 }
 
+const HAS_NO_SERVER: Record<string, boolean> = { postgres: !postgres, mysql: !mariadb };
+
 for (const [dialect, database] of Object.entries(DATABASES)) {
   Deno.test({
     name: `schema sql ${dialect} makes tables with every column long enough and every lookup indexed`,
-    ignore: !HAS_SERVER[dialect],
+    ignore: HAS_NO_SERVER[dialect] ?? false,
     fn: () =>
       SERVERS[dialect]!(async (query) => {
         const text = await printed("sql", dialect, "--passkeys");
