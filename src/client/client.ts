@@ -48,6 +48,7 @@ const leadsOn: IsOurs = (body) => typeof (body as { url?: unknown } | null)?.url
 /**
  * Makes a client.
  * @returns The client. Nothing is requested before it is used.
+ * @throws {TypeError} If there is no such option.
  *
  * @example
  * ```ts
@@ -69,7 +70,8 @@ const leadsOn: IsOurs = (body) => typeof (body as { url?: unknown } | null)?.url
  * ```
  */
 export function createAuthClient<S = Session>(options: AuthClientOptions = {}): AuthClient<S> {
-  const { baseUrl = "/auth", fetch: send = (url, init) => fetch(url, init) } = options;
+  const { baseUrl = "/auth", fetch: send = (url, init) => fetch(url, init), ...others } = options;
+  for (const name in others) throw new TypeError(`No option "${name}": there are "baseUrl" and "fetch"`);
   const base = baseUrl.replace(/\/+$/, "");
   const listeners = new Set<() => void>();
   /** Kept: the browser keeps the cookie that belongs to the token, too. */
@@ -196,12 +198,17 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
   }
 
   async function signOut(options: SignOutOptions = {}): Promise<AuthResult> {
-    // As the listener of a click it is given the event.
-    if (!("target" in options)) assertOptions(options);
+    assertOptions(options);
     const sent = await post("/signout", callbackOf(options));
     // The browser has no session any more, also if the server could not end it.
     if (!sent.ok && sent.status === 503) tell();
     return finish(sent, options.redirect);
+  }
+
+  async function registerPasskey(given: PasskeyOptions = {}): Promise<AuthResult> {
+    assertOptions(given);
+    const { provider = "passkey", ...options } = given;
+    return await usePasskey("register", provider, options);
   }
 
   async function updateSession(data: unknown): Promise<SessionResult<S>> {
@@ -217,8 +224,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     updateSession: (data) => updateSession(data).catch(thrown),
     getSession: async () => answerOf(await request("/session", isSession)) as S | null,
     getProviders: async () => answerOf(await findProviders()) as Record<string, AuthProvider>,
-    registerPasskey: ({ provider = "passkey", ...options }: PasskeyOptions = {}) =>
-      usePasskey("register", provider, options).catch(thrown),
+    registerPasskey: (options) => registerPasskey(options).catch(thrown),
     signalPasskeys: (options) => signalPasskeys(options).catch(() => {}),
     onChange(listener) {
       listeners.add(listener);
@@ -227,10 +233,12 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
   };
 }
 
-const OPTIONS = ["callbackUrl", "fields", "mediation", "parameters", "redirect", "rememberMe", "signal"];
+const OPTIONS = ["callbackUrl", "fields", "mediation", "parameters", "provider", "redirect", "rememberMe", "signal"];
 
 /** What the user typed must not be left out in silence. */
 function assertOptions(options: object): void {
+  // What listens to a click is given the event.
+  if ("target" in options) return;
   const wrong = Object.keys(options).find((name) => !OPTIONS.includes(name));
   if (!wrong) return;
   throw new TypeError(`No option "${wrong}": what the user typed goes under "fields", where to go is "callbackUrl"`);

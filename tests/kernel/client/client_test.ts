@@ -1,6 +1,6 @@
 /** `fastify-authjs/client` against an application, without a browser. */
 import { skipCSRFCheck } from "@auth/core";
-import { assert, assertEquals, assertInstanceOf, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertInstanceOf, assertRejects, assertStringIncludes, assertThrows } from "@std/assert";
 import { stub } from "@std/testing/mock";
 import type { FastifyInstance } from "fastify";
 import { CredentialsSignin, type FastifyAuthConfig, type VerificationMailParams } from "fastify-authjs";
@@ -344,8 +344,9 @@ Deno.test("client: an option that there is not is a result, and nothing is sent"
       await failure(auth.signIn("credentials", { fields: OPEN, redirectTo: "/" } as object)),
       await failure(auth.signOut({ redirectTo: "/" } as object)),
       await failure(auth.signOut({ callbackURL: "/" } as object)),
+      await failure(auth.registerPasskey({ provider: "passkey", callbackURL: "/" } as object)),
     ];
-    assertEquals(results.map(({ error }) => error), Array(4).fill("TypeError"));
+    assertEquals(results.map(({ error }) => error), Array(5).fill("TypeError"));
     assertEquals(results[0]!.message?.split(":"), [
       'No option "username"',
       ' what the user typed goes under "fields", where to go is "callbackUrl"',
@@ -353,7 +354,13 @@ Deno.test("client: an option that there is not is a result, and nothing is sent"
     assertEquals(requests, []);
     // `onClick={signOut}`
     assert((await auth.signOut(new Event("click") as object)).ok);
+    assertEquals((await failure(auth.registerPasskey(new Event("click") as object))).error, "Not Found");
   }));
+
+Deno.test("createAuthClient() throws for an option that there is not", () => {
+  const error = assertThrows(() => createAuthClient({ baseURL: BASE } as object), TypeError);
+  assertEquals(error.message, 'No option "baseURL": there are "baseUrl" and "fetch"');
+});
 
 Deno.test("what cannot be sent is a result, and no rejection", () =>
   withClient({}, async ({ auth, requests }) => {
