@@ -17,6 +17,20 @@ async function namesRead(overrides: Partial<FastifyAuthConfig>): Promise<(string
   return [await read(), await read()];
 }
 
+/** Keeps the claims themselves for a month. */
+function keepingCodec(): NonNullable<FastifyAuthConfig["jwt"]> {
+  const kept = new Map<string, JWT>();
+  return {
+    encode({ token }) {
+      const iat = Math.floor(Date.now() / 1000);
+      const id = `token-${kept.size}`;
+      kept.set(id, { ...token, iat, exp: iat + 30 * 24 * 60 * 60 });
+      return id;
+    },
+    decode: ({ token }) => kept.get(token!) ?? null,
+  };
+}
+
 Deno.test("core's own encode and decode are as none", async () => {
   assertEquals(await namesRead({ jwt: { encode, decode } }), ["ada", "ada"]);
 });
@@ -36,21 +50,20 @@ Deno.test("a codec may keep claims that JSON cannot hold", async () => {
 });
 
 Deno.test("what a callback changes beside a claim that JSON cannot hold is kept", async () => {
-  const kept = new Map<string, JWT>();
-  const jwt: FastifyAuthConfig["jwt"] = {
-    encode({ token }) {
-      const iat = Math.floor(Date.now() / 1000);
-      const id = `token-${kept.size}`;
-      kept.set(id, { ...token, iat, exp: iat + 30 * 24 * 60 * 60 });
-      return id;
-    },
-    decode: ({ token }) => kept.get(token!) ?? null,
-  };
   const callbacks: FastifyAuthConfig["callbacks"] = {
     jwt: ({ token }) => ({ ...token, big: 1n, count: Number(token.count ?? 0) + 1 }),
     session: ({ session, token }) => ({ ...session, user: { name: String(token.count) } }),
   };
-  assertEquals(await namesRead({ jwt, callbacks }), ["2", "3"]);
+  assertEquals(await namesRead({ jwt: keepingCodec(), callbacks }), ["2", "3"]);
+});
+
+Deno.test("a claim that JSON cannot hold is kept from the first read on", async () => {
+  const callbacks: FastifyAuthConfig["callbacks"] = {
+    // The sign-in makes a token without it.
+    jwt: ({ token, user }) => user ? token : { ...token, reads: BigInt(token.reads as bigint ?? 0) + 1n },
+    session: ({ session, token }) => ({ ...session, user: { name: String(token.reads) } }),
+  };
+  assertEquals(await namesRead({ jwt: keepingCodec(), callbacks }), ["1", "2"]);
 });
 
 Deno.test("a codec that fails for an update leaves the session as it was, and one that is too large is said", async () => {
