@@ -104,6 +104,15 @@ for (const [id, provider] of Object.entries(PROVIDERS)) {
   }
 }
 
+Deno.test("passkeys: a provider without fields on the sign-in page registers and signs in", async () => {
+  const app = await testApp(webAuthnConfig(emptyTables(), { providers: [Passkey({ formFields: {} })] }));
+  const device = new SoftwareAuthenticator(ORIGIN);
+  await new WebAuthnClient(app).register(device, { email: EMAIL });
+  const client = new WebAuthnClient(app);
+  await client.authenticate(device);
+  assertEquals((await client.user())?.email, EMAIL);
+});
+
 Deno.test("passkeys: the options demand a resident key and a verified user, and tie the challenge to the browser", async () => {
   const app = await testApp(webAuthnConfig(emptyTables()));
   const client = new WebAuthnClient(app);
