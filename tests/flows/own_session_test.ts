@@ -247,6 +247,20 @@ Deno.test("F2: an event gets the session that the callbacks have made", async ()
   assertEquals((asked.answers as { plan: string }[]).map(({ plan }) => plan), ["paid"]);
 });
 
+Deno.test("F2: an event that asks for the session by another request is not told of a mistake", async () => {
+  const again = async ({ request, asked }: Current) =>
+    asked === 1 && (await request.server.inject({ url: "/me", headers: { cookie: request.headers.cookie! } })).json();
+  for (const options of [JWT_FUNCTIONS[EVENT]!, DATABASE_FUNCTIONS[EVENT]!]) {
+    const { logger, lines } = captureLog();
+    await using asked = await asking(options, again, { logger });
+    await asked.client.get("/me");
+    // The second request has its own event.
+    const [inner, outer] = asked.answers as [false, { session: { user: { name: string } } }];
+    assertEquals([inner, outer.session.user.name], [false, "ada"]);
+    assertEquals(lines.filter(({ code }) => code === "FST_AUTHJS_WARN_CALLBACK"), []);
+  }
+});
+
 Deno.test("F2: a guard that the adapter asks while it looks for the session refuses with 503", async () => {
   const name = "the adapter's getSessionAndUser()";
   await using asked = await asking(DATABASE_FUNCTIONS[name]!, async ({ auth, request, reply }) => {
