@@ -198,7 +198,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
   }
 
   async function signOut(options: SignOutOptions = {}): Promise<AuthResult> {
-    assertOptions(options);
+    if (!isEvent(options)) assertOptions(options);
     const sent = await post("/signout", callbackOf(options));
     // The browser has no session any more, also if the server could not end it.
     if (!sent.ok && sent.status === 503) tell();
@@ -206,8 +206,8 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
   }
 
   async function registerPasskey(given: PasskeyOptions = {}): Promise<AuthResult> {
-    assertOptions(given);
     const { provider = "passkey", ...options } = given;
+    if (!isEvent(given)) assertOptions(options);
     return await usePasskey("register", provider, options);
   }
 
@@ -233,12 +233,13 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
   };
 }
 
-const OPTIONS = ["callbackUrl", "fields", "mediation", "parameters", "provider", "redirect", "rememberMe", "signal"];
+/** A function that listens to a click is given the event. */
+const isEvent = (options: object) => "target" in options;
+
+const OPTIONS = ["callbackUrl", "fields", "mediation", "parameters", "redirect", "rememberMe", "signal"];
 
 /** What the user typed must not be left out in silence. */
 function assertOptions(options: object): void {
-  // What listens to a click is given the event.
-  if ("target" in options) return;
   const wrong = Object.keys(options).find((name) => !OPTIONS.includes(name));
   if (!wrong) return;
   throw new TypeError(`No option "${wrong}": what the user typed goes under "fields", where to go is "callbackUrl"`);

@@ -342,11 +342,12 @@ Deno.test("client: an option that there is not is a result, and nothing is sent"
     const results = [
       await failure(auth.signIn("credentials", OPEN as object)),
       await failure(auth.signIn("credentials", { fields: OPEN, redirectTo: "/" } as object)),
+      await failure(auth.signIn("credentials", { fields: OPEN, provider: "passkey" } as object)),
       await failure(auth.signOut({ redirectTo: "/" } as object)),
       await failure(auth.signOut({ callbackURL: "/" } as object)),
       await failure(auth.registerPasskey({ provider: "passkey", callbackURL: "/" } as object)),
     ];
-    assertEquals(results.map(({ error }) => error), Array(5).fill("TypeError"));
+    assertEquals(results.map(({ error }) => error), Array(6).fill("TypeError"));
     assertEquals(results[0]!.message?.split(":"), [
       'No option "username"',
       ' what the user typed goes under "fields", where to go is "callbackUrl"',
