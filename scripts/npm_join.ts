@@ -1,11 +1,11 @@
 /**
  * Joins the modules of a built package to a few files. Node takes up to a millisecond to find, read and link each, and an
  * application would load a hundred and fifty of them when it starts. What is loaded later stays apart. Beside each file
- * is its source map, with the sources.
+ * is its source map. The sources are files of their own, since Deno reads the map of each file that it loads.
  */
 import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { PackageJson } from "./package_json.ts";
@@ -38,6 +38,7 @@ export async function joinModules(
     packages: "external",
     metafile: true,
     sourcemap: "linked",
+    sourcesContent: false,
     write: false,
   } as const satisfies BuildOptions;
   const { metafile: { inputs } } = await build(options);
@@ -46,7 +47,9 @@ export async function joinModules(
   const { outputFiles, metafile } = await build({ ...options, plugins: [grouped(outDir, inputs, groups)] });
   await removeCode(join(outDir, "esm"));
   const code = outputFiles.filter(({ path }) => path.endsWith(".js"));
-  assertOwnNames(code.map(({ text }) => text).join("\n"));
+  const joined = code.map(({ text }) => text).join("\n");
+  assertOwnNames(joined);
+  assertAscii(joined);
   const names = sharedNames(metafile, groups[0]!);
   const nameOf = (path: string) => names.get(basename(path)) ?? basename(path);
   await mkdir(join(outDir, "esm", SHARED), { recursive: true });
@@ -56,21 +59,23 @@ export async function joinModules(
   }
   for (const { path, text } of outputFiles.filter(({ path }) => path.endsWith(".map"))) {
     const target = join(dirname(path), `${nameOf(path.slice(0, -".map".length))}.map`);
-    await writeFile(target, withOwnSources(text, relative(dirname(target), outDir)));
+    const map: { sources: string[] } = JSON.parse(text);
+    const sources = map.sources.map(pathInCheckout);
+    for (const source of sources.filter(isInCheckout)) await cp(join(root, source), join(outDir, source));
+    const toPackage = relative(dirname(target), outDir);
+    const named = sources.map((source) => toSlashes(join(toPackage, source)));
+    await writeFile(target, JSON.stringify({ ...map, sources: named }));
   }
 }
 
-/** A source map that names its sources by their paths in the checkout, as if that were the package. */
-function withOwnSources(map: string, toPackage: string): string {
-  const fields: { sources: string[] } = JSON.parse(map);
-  const sources = fields.sources.map((source) => {
-    const parts = source.split("/");
-    const known = parts.map((_, index) => parts.slice(index).join("/")).find((path) => {
-      return path.endsWith(".ts") && existsSync(join(root, path));
-    });
-    return toSlashes(join(toPackage, known ?? basename(source)));
-  });
-  return JSON.stringify({ ...fields, sources });
+/** The path of a source, of which a builder may have made a copy elsewhere. */
+function pathInCheckout(source: string): string {
+  const parts = source.split("/");
+  return parts.map((_, index) => parts.slice(index).join("/")).find(isInCheckout) ?? basename(source);
+}
+
+function isInCheckout(path: string): boolean {
+  return path.endsWith(".ts") && existsSync(join(root, path));
 }
 
 type Inputs = Metafile["inputs"];
@@ -142,6 +147,12 @@ function assertOwnNames(code: string): void {
   if (renamed !== undefined) {
     throw new Error(`Two classes are called ${renamed.replace(/\d+$/, "")}: rename one`);
   }
+}
+
+/** With one character of another kind, also in a comment, V8 takes a fifth longer to load a file. */
+function assertAscii(code: string): void {
+  const line = code.split("\n").find((line) => /[^\0-\x7f]/.test(line));
+  if (line !== undefined) throw new Error(`Write this line of the joined code in ASCII: ${line.trim()}`);
 }
 
 /**

@@ -112,7 +112,7 @@ export function packageJson(config: DenoConfig): PackageJson {
     types: main?.types,
     exports: { ...exports, "./package.json": "./package.json" },
     bin: command === undefined ? {} : { "fastify-authjs": command.default },
-    files: ["esm", "CHANGELOG.md"],
+    files: ["esm", "mod.ts", "providers", "src", "CHANGELOG.md"],
     sideEffects: false,
     engines: { node: NODE_RANGE, deno: `>=${DENO_FLOOR}`, bun: `>=${BUN_FLOOR}` },
     dependencies: pick(config.imports, DEPENDENCIES),

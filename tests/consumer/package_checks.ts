@@ -1,6 +1,6 @@
 /** Checks what the package is made of: its files, its peers, its manifest and its size. */
 import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Footprint, readManifest } from "./consumer.ts";
 import type { Result } from "./matrix.ts";
@@ -10,15 +10,18 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /**
  * What installing the package may add to a Fastify app: core and its five dependencies are most of it; lru-cache is 0.8 MB,
- * of which an application loads 50 KB, and the source maps with their sources are 2 MB, of which it loads nothing.
+ * of which an application loads 50 KB, and the source maps and the sources are 2 MB, of which it loads nothing.
  */
 const MAX_PACKAGES = 14;
 const MAX_MEGABYTES = 9.5;
 
-/** Tests, and sources that were not compiled. */
-const STRANGERS = /(?:^|\/)tests?\/|_test\.|(?<!\.d)\.ts$/;
+/** Tests. */
+const STRANGERS = /(?:^|\/)tests?\/|_test\./;
 
-/** Everything an entry point names is there, the papers are inside, and nothing that belongs to this checkout is. */
+/**
+ * Everything that an entry point or a source map names is there, the papers are inside, and nothing that belongs to this
+ * checkout is.
+ */
 export async function checkContents(project: string): Promise<Result> {
   const directory = join(project, "node_modules/fastify-authjs");
   const files = (await readdir(directory, { recursive: true })).map((file) => file.replaceAll("\\", "/"));
@@ -27,7 +30,14 @@ export async function checkContents(project: string): Promise<Result> {
   const papers = ["README.md", "LICENSE", "CHANGELOG.md"];
   const expected = [...papers, ...[...named, ...Object.values(bin)].map((path) => path.replace("./", ""))];
   const failed = expected.filter((file) => !files.includes(file)).map((file) => `${file} is missing`);
-  failed.push(...files.filter((file) => STRANGERS.test(file)).map((file) => `${file} is inside`));
+  const sources = new Set<string>();
+  for (const file of files.filter((file) => file.endsWith(".map"))) {
+    const map: { sources: string[] } = JSON.parse(await readFile(join(directory, file), "utf8"));
+    for (const source of map.sources) sources.add(posix.join(posix.dirname(file), source));
+  }
+  failed.push(...[...sources].filter((file) => !files.includes(file)).map((file) => `${file} is missing`));
+  const isStrange = (file: string) => STRANGERS.test(file) || (/(?<!\.d)\.ts$/.test(file) && !sources.has(file));
+  failed.push(...files.filter(isStrange).map((file) => `${file} is inside`));
   const modules = files.filter((file) =>
     /^esm\/.*\.js$/.test(file) && !file.startsWith("esm/shared/") && !expected.includes(file)
   );
@@ -37,7 +47,7 @@ export async function checkContents(project: string): Promise<Result> {
       failed.push(`${file} names this checkout`);
     }
   }
-  return { passed: expected.length - failed.length, failed };
+  return { passed: expected.length + sources.size - failed.length, failed };
 }
 
 /** Optional peers that core does not have. */

@@ -111,12 +111,11 @@ Deno.test("joinModules() leaves apart what is loaded later, beside one file of w
   });
 });
 
-Deno.test("joinModules() writes source maps that hold the sources, named as in the repository", async () => {
-  const source = "export const four: number = 4;\n";
+Deno.test("joinModules() writes source maps, and the sources that they name, as in the repository", async () => {
   const map = {
     version: 3,
     sources: ["file:///elsewhere/mod.ts"],
-    sourcesContent: [source],
+    sourcesContent: ["export const four: number = 4;\n"],
     mappings: "AAAA",
   };
   const url = `data:application/json;base64,${btoa(JSON.stringify(map))}`;
@@ -124,7 +123,18 @@ Deno.test("joinModules() writes source maps that hold the sources, named as in t
   await withBuild(files, async (directory) => {
     await joinModules(directory, await fieldsOf({ ".": "./mod.ts" }));
     const { sources, sourcesContent } = JSON.parse(await readFile(join(directory, "esm/mod.js.map"), "utf8"));
-    assertEquals([sources, sourcesContent], [["../mod.ts"], [source]]);
+    assertEquals([sources, sourcesContent], [["../mod.ts"], undefined]);
+    const source = await readFile(join(directory, "mod.ts"), "utf8");
+    assertEquals(source, await readFile(new URL("../../mod.ts", import.meta.url), "utf8"));
+  });
+});
+
+Deno.test("joinModules() refuses characters beyond ASCII, with which a runtime takes longer to load a file", async () => {
+  const files = { ...BUILD, "esm/mod.js": "export const four = String.raw`4…`;\n" };
+  await withBuild(files, async (directory) => {
+    const fields = await fieldsOf({ ".": "./mod.ts" });
+    const error = await assertRejects(() => joinModules(directory, fields), Error);
+    assertEquals(error.message, "Write this line of the joined code in ASCII: var four = String.raw`4…`;");
   });
 });
 
