@@ -50,6 +50,7 @@ export async function prepareOwnTests(
   for (const { name } of weekly) console.log(`     weekly: ${name}`);
   const isAsked = ({ name }: TestFile) => names?.includes(basename(name, "_test.ts")) ?? true;
   const portable = all.filter((each) => !each.tie && !weekly.includes(each) && isAsked(each));
+  if (portable.length === 0) throw new Error(`No test that runs on Node is called ${names?.join(" or ")}`);
   if (names !== undefined) console.log(`     only: ${portable.map(({ name }) => name).join(", ")}`);
   const directory = join(project, "own");
   await compile(join(directory, "tests"), join(project, "node_modules/fastify-authjs/esm"));

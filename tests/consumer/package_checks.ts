@@ -24,7 +24,8 @@ const STRANGERS = /(?:^|\/)tests?\/|_test\./;
  */
 export async function checkContents(project: string): Promise<Result> {
   const directory = join(project, "node_modules/fastify-authjs");
-  const files = (await readdir(directory, { recursive: true })).map((file) => file.replaceAll("\\", "/"));
+  const paths = (await readdir(directory, { recursive: true })).map((file) => file.replaceAll("\\", "/"));
+  const files = paths.filter((file) => !file.startsWith("node_modules/"));
   const { exports, bin } = await readManifest(project, "fastify-authjs");
   const named = Object.values(exports).flatMap((target) => typeof target === "string" ? target : Object.values(target));
   const papers = ["README.md", "LICENSE", "CHANGELOG.md"];
