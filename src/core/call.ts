@@ -8,7 +8,7 @@ import { MISSING_METHODS } from "../adapter/bind.ts";
 import { CallAdapter } from "../adapter/call_adapter.ts";
 import { unavailableError } from "../adapter/failure.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
-import { decode, seal } from "../jwt/jwe.ts";
+import { decode, sealForCore } from "../jwt/jwe.ts";
 import { sharedStore } from "../session/ending.ts";
 import type { SignedIn } from "../session/open.ts";
 import { toError } from "../utils/error_chain.ts";
@@ -73,7 +73,7 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
   try {
     let answer: Answer;
     try {
-      const request = requestFor(context, call);
+      const request = new Request(...requestParts(context, call));
       const result = await Auth(request, config) as RawAnswer | Response | undefined;
       // A Response if it refuses a request at once; nothing if a passkey is registered without an address.
       const isRefused = result === undefined || result instanceof Response;
@@ -116,8 +116,8 @@ const LEFT_OUT = /^(?:connection|content-length|keep-alive|transfer-encoding|upg
 /** RFC 9110 section 5. ":authority" and the like of HTTP/2 are none, and `app.inject()` accepts any characters. */
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/, NO_HEADER_VALUE = /[^\t -~\x80-\xff]+/g;
 
-/** The request for core. Its path is made from the parameters of the route, so that the two cannot differ. */
-function requestFor(context: ProviderContext, { signedIn, checks }: CoreCall): Request {
+/** What a request for core is made from: its path from the parameters of the route, so that the two cannot differ. */
+export function requestParts(context: ProviderContext, { signedIn, checks }: CoreCall = {}): [string, RequestInit] {
   const { method, body, origin: { host } } = context;
   const session = signedIn === undefined ? "" : `${SESSION}=ours; `;
   const cookie = `${session}${checks ? checkHeader(checks, context) : ""}${context.cookies}`;
@@ -127,7 +127,7 @@ function requestFor(context: ProviderContext, { signedIn, checks }: CoreCall): R
     if (value === undefined || !HEADER_NAME.test(name) || LEFT_OUT.test(name)) continue;
     headers[name] = String(value).toWellFormed().replace(NO_HEADER_VALUE, encodeURIComponent);
   }
-  return new Request(addressOf(context), { method, headers, ...(body && { body: JSON.stringify(body) }) });
+  return [addressOf(context), { method, headers, ...(body && { body: JSON.stringify(body) }) }];
 }
 
 function callAdapterOf(adapter: Adapter, context: ProviderContext): CallAdapter {
@@ -169,15 +169,13 @@ async function userToRegister(
 
 function checkHeader(
   { challenge, user: registerData, ...checks }: Checks,
-  { provider, settings: { jwt } }: ProviderContext,
+  { provider, settings: { jwt: { secret } } }: ProviderContext,
 ): string {
-  const [secret] = [jwt.secret].flat();
-  const sealFor = (salt: string, content: object) => seal(JSON.stringify(content), secret!, salt);
-  const content = challenge && sealFor(CHALLENGE_SALT, { challenge, registerData });
+  const content = challenge && sealForCore({ challenge, registerData }, secret, CHALLENGE_SALT);
   let header = "";
   for (const [check, value] of Object.entries({ challenge: content, ...checks })) {
     const name = `fastify-authjs.${check}`;
-    if (value !== undefined) header += `${name}=${sealFor(name, { value, provider: provider.id })}; `;
+    if (value !== undefined) header += `${name}=${sealForCore({ value, provider: provider.id }, secret, name)}; `;
   }
   return header;
 }

@@ -1,10 +1,9 @@
 /**
- * Session tokens as `@auth/core/jwt` makes them (compact JWE, `alg: dir`, `enc: A256CBC-HS512`), opened and sealed
- * with `node:crypto`, the `encode` and `decode` of core over that, and why a token is refused.
+ * Session tokens as `@auth/core/jwt` makes them (compact JWE, `alg: dir`, `enc: A256CBC-HS512`), opened and sealed with
+ * `node:crypto`, the `encode` and `decode` of core over that, and why a token is refused.
  *
- * A token that is not sealed with one of our keys is refused here: any client can send one, and core would
- * take fifty times as long. One that core has not written and may accept (A256GCM, other members in its
- * header) is left to it.
+ * A token that is not sealed with one of our keys is refused here: any client can send one, and core would take fifty
+ * times as long. One that core has not written and may accept (A256GCM, other members in its header) is left to it.
  */
 import type { JWT, JWTDecodeParams, JWTEncodeParams } from "@auth/core/jwt";
 import { decode as coreDecode, encode as coreEncode } from "@auth/core/jwt";
@@ -43,13 +42,10 @@ export function open(
   // RFC 7516, 3.1: without a wrapped key.
   const [header = "", wrappedKey, ...encoded] = token.split(".", 6);
   const [iv, ciphertext, tag] = encoded.map(decodeBase64Url);
-  if (header === "" || wrappedKey !== "" || encoded.length !== 3 || !iv || !ciphertext || !tag) {
-    return MALFORMED;
-  }
+  if (header === "" || wrappedKey !== "" || encoded.length !== 3 || !iv || !ciphertext || !tag) return MALFORMED;
   const keysFor = (salt: string) => secrets.map((secret) => derivedKey(secret, salt));
   const keys = keysFor(salt);
-  const key = keys.find((key) => key.header === header) ??
-    keyOf(header, keys, () => otherSalts.flatMap(keysFor));
+  const key = keys.find((key) => key.header === header) ?? keyOf(header, keys, () => otherSalts.flatMap(keysFor));
   if (key === undefined || key instanceof Refusal) return key;
   const expected = tagOf(key, header, iv, ciphertext);
   if (tag.length !== expected.length || !timingSafeEqual(tag, expected)) return UNAUTHENTIC;
@@ -67,6 +63,16 @@ export function seal(text: string, secret: string, salt: string): string {
   const ciphertext = Buffer.concat([cipher.update(text, "utf8"), cipher.final()]);
   const tag = tagOf(key, key.header, iv, ciphertext).toString("base64url");
   return `${key.header}..${iv.toString("base64url")}.${ciphertext.toString("base64url")}.${tag}`;
+}
+
+/** Seals what core opens at once: with its other algorithm, and no key id, that takes it a third of the time. */
+export function sealForCore(content: object, secret: string | string[], salt: string): string {
+  const header = Buffer.from('{"alg":"dir","enc":"A256GCM"}').toString("base64url"), iv = randomBytes(12);
+  // Of the bytes that HKDF derives, these are the first, however many it derives.
+  const { mac: key } = derivedKey([secret].flat()[0]!, salt);
+  const cipher = createCipheriv("aes-256-gcm", key, iv).setAAD(Buffer.from(header));
+  const ciphertext = Buffer.concat([cipher.update(JSON.stringify(content), "utf8"), cipher.final()]);
+  return `${header}..${[iv, ciphertext, cipher.getAuthTag()].map((part) => part.toString("base64url")).join(".")}`;
 }
 
 /** The key that an unusual header asks for, as in core; `undefined` if only core has such keys. */
@@ -102,10 +108,7 @@ interface DerivedKey {
   readonly mac: KeyObject;
 }
 
-/**
- * For the process: deriving a key takes ten times as long as opening a token. A tenant has some secrets and salts. With
- * `max` it would make arrays of that length when it is loaded: 0.6 MB, and 4 ms of a start on Deno.
- */
+/** For the process: deriving a key takes ten times as long as opening a token. `max` would make long arrays at once. */
 const derivedKeys = new LRUCache<string, DerivedKey>({ maxSize: 20_000, sizeCalculation: () => 1 });
 
 function derivedKey(secret: string, salt: string): DerivedKey {

@@ -1,11 +1,12 @@
 /** `<mount path>/signin` and `<mount path>/signin/:provider`: the sign-in page, and the start of a sign-in. */
 import type { EmailConfig } from "@auth/core/providers";
 import { type Answer, redirectAnswer } from "../core/answer.ts";
-import { callCore } from "../core/call.ts";
+import { callCore, requestParts } from "../core/call.ts";
 import type { ProviderContext, RequestContext } from "../core/context.ts";
 import { errorAnswer } from "../core/failure.ts";
 import { callbackUrlOf, csrfRefusal } from "../core/flow.ts";
 import { newCode } from "../provider/email_message.ts";
+import type { SendParams } from "../provider/mail_services.ts";
 import type { VerificationMailParams } from "../types.ts";
 import { keepRedirect } from "./callback/attempts.ts";
 import { keepCode } from "./callback/email_code.ts";
@@ -38,23 +39,33 @@ export async function beginSignIn(context: ProviderContext, linkTo?: string): Pr
   return await keepRedirect(await callCore(context), context, linkTo);
 }
 
-/** Lets core mail a link. The mail has a code, too, if the function that sends it asks for one. */
+/**
+ * Lets core mail a link. The mail has a code, too, if the function that sends it asks for one. Core gets the two fields
+ * that it reads without a body: to read one takes a sixth of the time.
+ */
 async function mailLink(context: ProviderContext): Promise<Answer> {
-  const { config: { coreProviders }, provider: { id } } = context;
-  const { sendVerificationRequest } = coreProviders.get(id) as EmailConfig;
+  const { config: { coreProviders }, provider: { id }, body, callbackUrl } = context;
+  const { sendVerificationRequest, normalizeIdentifier } = coreProviders.get(id) as EmailConfig;
+  const query = callbackUrl === undefined ? "" : `callbackUrl=${encodeURIComponent(callbackUrl)}`;
+  const request = requestParts(context);
   const code: MailCode = {};
   let mailed: VerificationMailParams | undefined;
-  const send: typeof sendVerificationRequest = (params) => {
-    const url = context.rememberMe === false ? `${params.url}&rememberMe=false` : params.url;
-    mailed = withCode({ ...params, url }, code);
-    return sendVerificationRequest(mailed);
-  };
-  const answer = await callCore(context, { settings: { sendVerificationRequest: send } });
+  const answer = await callCore({ ...context, body: undefined, query }, {
+    settings: {
+      normalizeIdentifier: () => normalizeIdentifier!(body?.email as string),
+      sendVerificationRequest: (params: SendParams) => {
+        const url = context.rememberMe === false ? `${params.url}&rememberMe=false` : params.url;
+        mailed = withRequestAndCode({ ...params, url }, request, code);
+        return sendVerificationRequest(mailed);
+      },
+    },
+  });
   if (mailed === undefined || answer.error !== undefined) return answer;
+  const { url, expires } = mailed;
   const known = { mailed, ...answer };
   if (code.value === undefined) return known;
   await context.config.otherProcesses?.();
-  return keepCode(known, { ...mailed, code: code.value }, context);
+  return keepCode(known, { url, expires, code: code.value }, context);
 }
 
 interface MailCode {
@@ -62,9 +73,17 @@ interface MailCode {
 }
 
 /** A function of its own, since V8 keeps a getter, and all that it leads to, until a full garbage collection. */
-function withCode(params: Omit<VerificationMailParams, "code">, code: MailCode): VerificationMailParams {
+function withRequestAndCode(
+  params: SendParams,
+  parts: ReturnType<typeof requestParts>,
+  code: MailCode,
+): VerificationMailParams {
+  let request: Request | undefined;
   return {
     ...params,
+    get request() {
+      return request ??= new Request(...parts);
+    },
     get code() {
       return code.value ??= newCode();
     },

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertMatch, assertNotEquals, assertStrictEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotEquals, assertRejects, assertStrictEquals } from "@std/assert";
 import {
   decode as coreDecode,
   encode as coreEncode,
@@ -20,6 +20,7 @@ import {
   OTHER_USE,
   Refusal,
   seal,
+  sealForCore,
   UNAUTHENTIC,
   UNKNOWN_KEY,
   validClaims,
@@ -559,3 +560,15 @@ function mangle(token: string, random: ReturnType<typeof seededRandom>): string 
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const b64 = (text: string) => Buffer.from(text).toString("base64url");
+
+Deno.test("core opens what is sealed for it, with the secret and for the salt alone", async () => {
+  const content = { value: "state äöü", provider: "idp" };
+  for (const secret of [SECRET, [SECRET, OLD_SECRET]]) {
+    const token = sealForCore(content, secret, "fastify-authjs.state");
+    assertEquals(await coreDecode({ token, secret, salt: "fastify-authjs.state" }), content);
+    assertNotEquals(token, sealForCore(content, secret, "fastify-authjs.state"));
+    for (const [given, salt] of [[OTHER_SECRET, "fastify-authjs.state"], [secret, "fastify-authjs.nonce"]] as const) {
+      await assertRejects(() => coreDecode({ token, secret: given as string, salt }));
+    }
+  }
+});

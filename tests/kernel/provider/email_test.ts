@@ -9,7 +9,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import type { FastifyInstance } from "fastify";
-import { type FastifyAuthConfig, FastifyAuthError } from "fastify-authjs";
+import { type FastifyAuthConfig, FastifyAuthError, type VerificationMailParams } from "fastify-authjs";
 import Email from "fastify-authjs/providers/email";
 import Nodemailer from "fastify-authjs/providers/nodemailer";
 import { captureLog, type LogLine, testApp, testConfig } from "../../support/app.ts";
@@ -320,6 +320,33 @@ Deno.test("nobody signs in as the owner of a similar address that the database t
     for (const mail of smtp.mails) await client.confirm(linkIn(mail));
     assertEquals(await reader(client), null);
   });
+});
+
+Deno.test("what sends the mail gets the request, with all fields of the form, as it gets it from core", async () => {
+  const sent: unknown[] = [];
+  const sendVerificationRequest = async ({ identifier, url, request }: VerificationMailParams) => {
+    const { method, headers } = request;
+    const { email, language, callbackUrl } = await request.json();
+    const { pathname, search } = new URL(request.url);
+    const link = new URL(url).searchParams.get("callbackUrl");
+    sent.push([identifier, link, `${method} ${pathname}${search}`, headers.get("accept-language")]);
+    sent.push({ email, language, callbackUrl });
+  };
+  const provider = Nodemailer({ server: "smtp://127.0.0.1:1", from: FROM, sendVerificationRequest });
+  await using app = await testApp(testConfig({ adapter: memoryAdapter(), providers: [provider] }));
+  const client = new Client(app);
+  const form = {
+    csrfToken: await client.csrfToken(),
+    email: "Ada@Example.com",
+    language: "de",
+    callbackUrl: "/a?b=c&d",
+  };
+  const { headers } = await client.post("/auth/signin/nodemailer", form, { "accept-language": "de" });
+  assertStringIncludes(String(headers.location), "/auth/verify-request");
+  assertEquals(sent, [
+    [ADA, "http://localhost/a?b=c&d", "POST /auth/signin/nodemailer", "de"],
+    { email: "Ada@Example.com", language: "de", callbackUrl: "/a?b=c&d" },
+  ]);
 });
 
 Deno.test("the callback URL in the link never leaves the origin", () =>
