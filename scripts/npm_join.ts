@@ -75,7 +75,7 @@ function pathInCheckout(source: string): string {
 }
 
 function isInCheckout(path: string): boolean {
-  return path.endsWith(".ts") && existsSync(join(root, path));
+  return path.endsWith(".ts") && !path.startsWith("..") && existsSync(join(root, path));
 }
 
 type Inputs = Metafile["inputs"];
