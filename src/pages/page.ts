@@ -32,7 +32,7 @@ export function renderPage(page: Page, view: PageView): string {
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="robots" content="noindex">
-    <title>${title} \u00b7 ${view.site}</title>
+    <title>${title} · ${view.site}</title>
     ${themeColours(look)}
     ${look.favicon && html`<link rel="icon" href="${look.favicon}">`}
     <link rel="stylesheet" href="${assets.address("style.css")}">

@@ -129,12 +129,12 @@ Deno.test("joinModules() writes source maps, and the sources that they name, as 
   });
 });
 
-Deno.test("joinModules() refuses characters beyond ASCII, with which a runtime takes longer to load a file", async () => {
+Deno.test("joinModules() refuses characters beyond Latin-1, with which a runtime takes longer to load a file", async () => {
   const files = { ...BUILD, "esm/mod.js": "export const four = String.raw`4…`;\n" };
   await withBuild(files, async (directory) => {
     const fields = await fieldsOf({ ".": "./mod.ts" });
     const error = await assertRejects(() => joinModules(directory, fields), Error);
-    assertEquals(error.message, "Write this line of the joined code in ASCII: var four = String.raw`4…`;");
+    assertEquals(error.message, "Write this line of the joined code in Latin-1: var four = String.raw`4…`;");
   });
 });
 
