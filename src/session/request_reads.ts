@@ -56,7 +56,7 @@ export class RequestReads {
     this.#headers = request.headers;
   }
 
-  /** One made from a request with other headers (`Object.create(request)`) may have another user, and no reply. */
+  /** One made from a request (`Object.create()`), with other headers, may have another user, and no reply. */
   static of(request: SessionRequest): RequestReads {
     const holder = request as SessionRequest & { [READS]?: RequestReads };
     const known = holder[READS];
