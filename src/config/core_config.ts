@@ -50,7 +50,7 @@ export function coreConfig(config: FastifyAuthConfig, boot: Boot) {
   // (7.2.3) asks for 128. Digits of one case stay apart if a database compares text without regard to case.
   const generate = config.session?.generateSessionToken?.bind(config.session) ??
     (() => randomBytes(32).toString("hex"));
-  const generateSessionToken: TokenGenerator = (tag = "") => generate() + tag;
+  const generateSessionToken: TokenGenerator = (tag = "") => requireToken(generate()) + tag;
   const core: AuthConfig & { providers: Provider[] } = {
     ...Object.fromEntries(OF_CORE.filter((name) => name in config).map((name) => [name, config[name]])),
     ...(config.events && { events: methodsOf(config.events, EVENTS) }),
@@ -96,6 +96,17 @@ export function coreConfig(config: FastifyAuthConfig, boot: Boot) {
     prepareProvider(watchUsers(withDefaultProfile(provider), notices), options)
   );
   return core;
+}
+
+/** Anything but a text would be the same text for every user, and so one session for all. */
+function requireToken(token: unknown): string {
+  if (typeof token === "string" && token !== "") return token;
+  // A rejection that nothing waits for would end the process.
+  if (token instanceof Promise) token.catch(() => {});
+  const returned = token instanceof Promise ? "a promise" : token === "" ? "an empty text" : typeof token;
+  throw invalidConfig(
+    `\`session.generateSessionToken\` returned ${returned}: return a text that cannot be guessed. It is not awaited.`,
+  );
 }
 
 /** How tokens are sealed and opened, also if by methods of a class. Ours do what core's do in less time. */

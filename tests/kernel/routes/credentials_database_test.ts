@@ -230,3 +230,20 @@ Deno.test("credentials with database sessions take generateSessionToken, and lea
     jwt: { encode: () => Promise.resolve("encoded") },
   });
 });
+
+Deno.test("a generateSessionToken that returns no text gives nobody a session, and the log says what it returned", async () => {
+  const results: Record<string, () => unknown> = {
+    undefined: () => undefined,
+    number: () => 5,
+    "an empty text": () => "",
+    "a promise": () => Promise.reject(new Error("it must not end the process")),
+  };
+  for (const [name, generateSessionToken] of Object.entries(results)) {
+    await withMemory(async ({ app, database, log }) => {
+      assertEquals((await signedIn(app)).cookies.get(COOKIE), undefined, name);
+      assertEquals(await database.count("sessions"), 0);
+      const told = log.map(({ msg }) => msg).join("\n");
+      assertStringIncludes(told, `\`session.generateSessionToken\` returned ${name}`);
+    }, { session: { generateSessionToken: generateSessionToken as () => string } });
+  }
+});
