@@ -153,6 +153,12 @@ function lookAtUser(what: string, notices: Notices, user: unknown): void {
     throw new TypeError(`${what} returned a ${typeof user}: return the user, as in \`{ id, name, email }\`, or null.`);
   }
   const { id } = user as { id?: unknown };
+  // A promise that was not awaited, a row, NaN: as a text it is the same for every user.
+  if (typeof id !== "string" && /^(?:\[object .*\]|NaN)$/.test(String(id))) {
+    throw new TypeError(
+      `${what} returned a user with the \`id\` ${String(id)}, which every user would have: return a text or a number.`,
+    );
+  }
   if (id !== undefined && id !== null && id !== "") return;
   const problem = `${what} returned a user without \`id\`, so Auth.js makes one up, another with each sign-in: the ` +
     "same person is a new user each time. Return the user's id.";

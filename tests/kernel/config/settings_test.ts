@@ -10,6 +10,7 @@ import Fastify from "fastify";
 import { captureLog, SECRET, testApp, testConfig } from "../../support/app.ts";
 import { Client } from "../../support/client.ts";
 import { withEnvironment } from "../../support/environment.ts";
+import { identityProvider, signInAs } from "../../support/identity.ts";
 import { memoryAdapter } from "../../support/memory_adapter.ts";
 
 const INVALID = "FST_AUTHJS_CONFIG_INVALID";
@@ -605,6 +606,24 @@ Deno.test("authorize() that returns true is an error that says what to return; n
   assertStringIncludes(line!, "returned a boolean: return the user, as in `{ id, name, email }`, or null");
   assertEquals(await signInWith(null), []);
   assertEquals(await signInWith({ id: "1" }), []);
+});
+
+Deno.test("an id that would be that of every user is an error of authorize() and profile(), and signs nobody in", async () => {
+  for (const id of [Promise.resolve("1"), { value: "1" }, NaN]) {
+    const problem = `returned a user with the \`id\` ${id}`;
+    assertStringIncludes((await signInWith({ id }))[0]!, problem);
+    const { logger, lines } = captureLog();
+    const provider = identityProvider("one", { profile: () => ({ id }) });
+    await using app = await testApp(testConfig({ providers: [provider] }), { logger });
+    const client = new Client(app);
+    await signInAs(client, "one", { id: "1" });
+    assertEquals((await client.get("/me")).json(), { session: null });
+    assertStringIncludes(JSON.stringify(lines), problem);
+  }
+  class ObjectId {
+    toString = () => "65f0";
+  }
+  for (const id of ["NaN", "[object Object]", new ObjectId(), 7n]) assertEquals(await signInWith({ id }), []);
 });
 
 Deno.test("callbacks and codecs that are methods of a class are called, with their `this`", async () => {
