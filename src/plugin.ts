@@ -15,6 +15,7 @@ import { addRoutes, longestParameter } from "./routes/add_routes.ts";
 import { type MountOf, reportCookies } from "./routes/admission.ts";
 import type { Mount } from "./routes/context.ts";
 import { AUTH_ROUTES, handlerOf } from "./routes/table.ts";
+import { SHOWN } from "./guard/guard.ts";
 import { RouteGuards } from "./guard/route_guards.ts";
 import { writeBack } from "./session/reply.ts";
 import { Tenants } from "./instance/tenants.ts";
@@ -151,6 +152,7 @@ function decorateRequest(scope: FastifyInstance, config: FastifyAuthConfig | Con
   // Its type is the application's to declare.
   const name: string = "session";
   scope.decorateRequest(name, null);
+  scope.decorate(SHOWN, config as object);
   scope.addHook("onRequest", async (request) => {
     if (isAuthRoute(request.routeOptions.config)) return;
     Object.assign(request, { [name]: await getSession(request, config as FastifyAuthConfig) });

@@ -29,6 +29,9 @@ export type SessionGuard = (request: GuardedRequest, reply: GuardedReply) => Pro
 /** Marks a hook as a guard, and tells what it requires on a route with a `config`. */
 export const GUARD: unique symbol = Symbol("fastify-authjs.guard");
 
+/** The decorator of scopes whose requests have `request.session`: the configuration that it is of. */
+export const SHOWN: unique symbol = Symbol("fastify-authjs.shown");
+
 /** What a guard requires, for descriptions of its routes. */
 export interface Guarding {
   readonly source: FastifyAuthConfig | ConfigForRequest;
@@ -134,6 +137,9 @@ export function sessionGuard(
     if (access === true) {
       // A cookie beside the token may be of another user.
       RequestReads.of(request).change(config, "", SIGNED_OUT);
+      const { [SHOWN]: shown } = request.server as { readonly [SHOWN]?: unknown };
+      if (shown === source) Object.assign(request, { session: null });
+      if ("session" in reply) reply.session = null;
       return keepPrivate(reply as FastifyReply);
     }
     const { session, failure } = await readSession(request, config);

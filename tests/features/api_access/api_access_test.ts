@@ -484,6 +484,31 @@ Deno.test("once a token lets a request pass, there is no session of a cookie bes
   assertEquals((await client.get("/issue")).statusCode, 200);
 });
 
+Deno.test("nor is it what request.session and reply.session have", async () => {
+  await using server = await startApiIssuer();
+  const auth = createAuth(testConfig({ apiAccess: { issuers: [{ issuer: server.issuer, audience: API }] } }));
+  const other = createAuth(testConfig({ apiAccess: { issuers: [{ issuer: server.issuer, audience: API }] } }));
+  await using app = Fastify() as FastifyInstance;
+  const session = "session";
+  app.decorateReply(session, null);
+  await app.register(auth.plugin, { prefix: "/auth", decorateRequest: true });
+  await app.register((scope) => scope.register(other.plugin, { prefix: "/other" }));
+  app.addHook("onRequest", async (request, reply) => {
+    Reflect.set(reply, session, await auth.getSession(request));
+  });
+  const shown = (...holders: object[]) => holders.map((holder) => Reflect.get(holder, session)?.user.name ?? null);
+  for (const [path, { requireSession }] of Object.entries({ "/own": auth, "/others": other })) {
+    const onRequest = requireSession({ tokens: ["session", "access"] });
+    app.get(path, { onRequest }, (request, reply) => shown(request, reply));
+  }
+  const client = new Client(app);
+  await client.signIn({ username: "ada", password: "open" });
+  const headers = { authorization: `Bearer ${await server.token("jwt")}` };
+  assertEquals((await client.get("/own")).json(), ["ada", "ada"]);
+  assertEquals((await client.get("/own", { headers })).json(), [null, null]);
+  assertEquals((await client.get("/others", { headers })).json(), ["ada", null], "request.session is of the other one");
+});
+
 for (const strategy of ["jwt", "database"] as const) {
   Deno.test(`a guard for both kinds takes a bearer token of a session, and asks no issuer about it (${strategy})`, () => {
     const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
