@@ -92,9 +92,7 @@ export async function signIn(
   if (authorizationParams !== undefined) assertObject(authorizationParams, "`authorizationParams` of signIn()");
   const { type, isOAuth = true } = auth.instance.config.providers.get(provider ?? "") ?? {};
   // A request without a body has nothing that begins at a provider would need.
-  const given = "fields" in options && !(isOAuth && options.fields === undefined) ? options.fields : {};
-  // What is no object is refused later.
-  const fields = typeof given === "object" && rememberMe !== undefined ? { ...given, rememberMe } : given;
+  const fields = "fields" in options && !(isOAuth && options.fields === undefined) ? options.fields : {};
   const posted = type === "credentials" || type === "webauthn";
   // A guard asks who the user is: an account that nobody has yet must not be linked to the user of the session.
   const begin: Handler = (context) =>
@@ -106,6 +104,7 @@ export async function signIn(
     query: authorizationParams,
     fields,
     callbackUrl,
+    rememberMe,
     handle: posted ? handleCallback as Handler : begin,
     isSent: options.redirect !== false,
   });

@@ -57,6 +57,7 @@ interface Action {
   /** What the user has entered: an object, or else refused once the request is known to be the user's own. */
   readonly fields: unknown;
   readonly callbackUrl?: string | undefined;
+  readonly rememberMe?: boolean | undefined;
 }
 
 type Outcome = Readonly<{ context: RequestContext; answer: Answer; read: SessionRead | undefined }>;
@@ -95,7 +96,7 @@ export async function perform(
 async function contextOf(
   { config, instance, byGuard = false }: ActionAuth,
   request: ActionRequest,
-  { action, provider, query, fields, callbackUrl, notForLinks = false }: Omit<Action, "what" | "handle">,
+  { action, provider, query, fields, callbackUrl, rememberMe, notForLinks = false }: Omit<Action, "what" | "handle">,
 ): Promise<RequestContext> {
   await instance.requireReady();
   const { config: resolved } = instance;
@@ -130,7 +131,11 @@ async function contextOf(
     origin,
     headers: cookie === undefined ? headers : { ...headers, cookie },
     id: provider,
-    body: callbackUrl === undefined ? fields : { ...fields, callbackUrl },
+    body: {
+      ...fields,
+      ...(callbackUrl !== undefined && { callbackUrl }),
+      ...(rememberMe !== undefined && { rememberMe }),
+    },
     fromApplication: true,
   }, { auth: instance, mountPath: paths.mount, readSession: (request) => readSession(request, config) });
   if (parameters !== undefined) assertPassed(parameters, context);

@@ -39,7 +39,8 @@ export function assertSessionArguments(request: unknown, config: unknown): void 
  */
 export function assertObject(value: unknown, what: string, names?: readonly string[]): asserts value is object {
   let problem = "must be an object";
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+  // What can be iterated, such as URLSearchParams, has its members elsewhere.
+  if (typeof value === "object" && value !== null && !(Symbol.iterator in value)) {
     let unknown: string | undefined;
     for (const name of names ? Object.keys(value) : []) if (!names!.includes(name)) unknown ??= name;
     if (unknown === undefined) return;

@@ -86,6 +86,28 @@ Deno.test("G3: a sign-in at a provider needs no body, and one that is no object 
   assertEquals([refused.statusCode, refused.json().code], [400, "FST_AUTHJS_BODY_INVALID"]);
 });
 
+Deno.test("G2: a body that an own parser left as URLSearchParams is a 400, and no sign-in without its fields", async () => {
+  const tried: unknown[] = [];
+  const auth = createAuth(testConfig({ providers: [passwordProvider((fields) => tried.push(fields))] }));
+  await using app = Fastify() as FastifyInstance;
+  await app.register(auth.plugin, { prefix: "/auth" });
+  const form = "application/x-www-form-urlencoded";
+  app.addContentTypeParser(form, { parseAs: "string" }, (_request, body, done) => {
+    done(null, new URLSearchParams(String(body)));
+  });
+  for (const options of [{}, { rememberMe: true }]) {
+    const path = `/login/${Object.keys(options)}`;
+    app.post(
+      path,
+      (request, reply) => auth.signIn(request, reply, "credentials", { fields: request.body, ...options }),
+    );
+  }
+  for (const path of ["/login/", "/login/rememberMe"]) {
+    const { statusCode, body } = await new Client(app).post(path, { username: "ada", password: "open" });
+    assertEquals([statusCode, JSON.parse(body).code, tried], [400, "FST_AUTHJS_BODY_INVALID", []]);
+  }
+});
+
 Deno.test("G3: fields of a wrong type, a provider and a callback URL of a body are never a 5xx", async () => {
   await using app = await appOf(async (auth, request, reply) => {
     // deno-lint-ignore no-explicit-any -- a body can be anything
