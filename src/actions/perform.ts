@@ -13,6 +13,7 @@ import { presentedToken, readSession } from "../instance/read_session.ts";
 import type { FastifyAuthConfig, GuardedReply, GuardedRequest, SessionRequest } from "../types.ts";
 import { assertObject, invalid } from "../utils/arguments.ts";
 import { assertNoLink, assertOwnRequest } from "../http/cross_site.ts";
+import { authBody } from "../http/body.ts";
 import { requireOrigin } from "../http/origin.ts";
 import { isPrefetch } from "../http/request.ts";
 import { keepUnstored } from "../http/reply_headers.ts";
@@ -121,7 +122,9 @@ async function contextOf(
   assertObject(fields, "`fields` of signIn()");
   const cookie = RequestReads.of(request).cookies(config);
   const { cookie: _cookie, ...headers } = request.headers;
-  const parameters = query && new URLSearchParams(query);
+  // One that is undefined is not set: as a text it would be "undefined".
+  const set = query && Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
+  const parameters = set && new URLSearchParams(authBody(set, action) as Record<string, string>);
   const context = requestContext(request as unknown as FastifyRequest, {
     action,
     // A guard begins a sign-in where links lead to.

@@ -108,6 +108,22 @@ Deno.test("G2: a body that an own parser left as URLSearchParams is a 400, and n
   }
 });
 
+Deno.test("G3: a parameter for the provider that is undefined is not sent, and one that is no text is a 400", async () => {
+  await using app = await appOf(async (auth, request, reply) => {
+    const { hint } = request.body as { hint: string };
+    return await auth.signIn(request, reply, "github", { authorizationParams: { login: "ada", login_hint: hint } });
+  });
+  const client = new Client(app);
+  const { headers } = await client.request("POST", "/act", { json: {} });
+  const { searchParams } = new URL(String(headers.location));
+  assertEquals([searchParams.get("login"), searchParams.get("login_hint")], ["ada", null]);
+  for (const hint of [null, {}, ["a"]]) {
+    const { statusCode, body } = await client.request("POST", "/act", { json: { hint } });
+    assertEquals([statusCode, JSON.parse(body).code], [400, "FST_AUTHJS_BODY_INVALID"], JSON.stringify(hint));
+    assertStringIncludes(body, "login_hint");
+  }
+});
+
 Deno.test("G3: fields of a wrong type, a provider and a callback URL of a body are never a 5xx", async () => {
   await using app = await appOf(async (auth, request, reply) => {
     // deno-lint-ignore no-explicit-any -- a body can be anything
