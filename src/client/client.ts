@@ -115,7 +115,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
       // A form needs no preflight on another origin.
       const sent = await request(path, isOurs, {
         method: "POST",
-        body: asJson ? JSON.stringify(all) : new URLSearchParams(all as Record<string, string>),
+        body: asJson ? JSON.stringify(all) : new URLSearchParams(defined(all)),
         ...(asJson && { headers: { "content-type": "application/json" } }),
       });
       if (sent.ok || sent.error !== "MissingCSRF" || !isFirst) return sent;
@@ -162,7 +162,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     const own = ceremony = new AbortController();
     if (signal?.aborted) own.abort();
     signal?.addEventListener("abort", () => own.abort());
-    const query = new URLSearchParams({ ...fields, action });
+    const query = new URLSearchParams(defined({ ...fields, action }));
     const found = await request(`/webauthn-options/${id}?${query}`, isObject, { signal: own.signal });
     if (!found.ok) return found;
     const passkeys = await loadPasskeys().catch(() => undefined);
@@ -193,13 +193,13 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     if (type === "webauthn") return await usePasskey("authenticate", provider, options);
     const isCode = type === "email" && fields?.code !== undefined;
     const action = type === "credentials" || isCode ? "callback" : "signin";
-    const path = `/${action}/${encodeURIComponent(provider)}?${new URLSearchParams(parameters)}`;
+    const path = `/${action}/${encodeURIComponent(provider)}?${new URLSearchParams(defined(parameters))}`;
     return finish(await post(path, { ...fields, ...choicesOf(options) }), redirect);
   }
 
   async function signOut(options: SignOutOptions = {}): Promise<AuthResult> {
     if (!isEvent(options)) assertOptions(options);
-    const sent = await post("/signout", callbackOf(options));
+    const sent = await post("/signout", choicesOf(options));
     // The browser has no session any more, also if the server could not end it.
     if (!sent.ok && sent.status === 503) tell();
     return finish(sent, options.redirect);
@@ -245,14 +245,14 @@ function assertOptions(options: object): void {
   throw new TypeError(`No option "${wrong}": what the user typed goes under "fields", where to go is "callbackUrl"`);
 }
 
+/** What is undefined is left out: a form has texts alone, and would say "undefined". */
+const defined = (fields: object) =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+
 const loadPasskeys = () => import("./passkeys.ts");
 
-function callbackOf({ callbackUrl = location?.href }: SignOutOptions): { callbackUrl?: string } {
-  return callbackUrl === undefined ? {} : { callbackUrl };
-}
-
-function choicesOf({ rememberMe, ...options }: SignInOptions): Record<string, unknown> {
-  return { ...callbackOf(options), ...(rememberMe !== undefined && { rememberMe }) };
+function choicesOf({ callbackUrl = location?.href, rememberMe }: SignInOptions): Record<string, unknown> {
+  return defined({ callbackUrl, rememberMe });
 }
 
 function answerOf(sent: Sent): unknown {

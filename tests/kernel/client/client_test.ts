@@ -132,6 +132,27 @@ Deno.test("client: a wrong password is a result, with the code of authorize()", 
   });
 });
 
+Deno.test("client: fields and parameters that are undefined are not sent", async () => {
+  let seen: object = {};
+  const credentials = Credentials({
+    credentials: {},
+    authorize(fields) {
+      seen = fields;
+      return { id: "1" };
+    },
+  });
+  const providers = [credentials, GitHub({ clientId: "id", clientSecret: "secret" })];
+  const missing = { otp: undefined } as object;
+  await withClient({ providers }, async ({ auth }) => {
+    assertEquals((await auth.signIn("credentials", { fields: { ...OPEN, ...missing } })).ok, true);
+    assertEquals(["username" in seen, "otp" in seen], [true, false]);
+    const result = await auth.signIn("github", { parameters: { login: "ada", ...missing } });
+    assert(result.ok);
+    const { searchParams } = new URL(result.url);
+    assertEquals([searchParams.get("login"), searchParams.has("otp")], ["ada", false]);
+  });
+});
+
 Deno.test("client: a sign-in with a provider leads to it, with the parameters", async () => {
   const github = GitHub({ clientId: "id", clientSecret: "secret" });
   await withClient({ providers: [github] }, async ({ auth }) => {
