@@ -67,7 +67,10 @@ async function messageFor(params: SendParams, { languages, siteName, write }: Ma
       return signInMail({ url, code: mailed.code, codeSeconds, expires, site, language, device, theme });
     },
   };
-  return write === undefined ? written.message : await write(written);
+  if (write === undefined) return written.message;
+  const message = await write(written);
+  if ([message?.text, message?.html].some(Boolean)) return message;
+  throw new TypeError("`emailMessage` returned no text and no HTML: return the mail, as in `{ subject, text, html }`");
 }
 
 type Names = readonly (readonly [name: string, pattern: RegExp])[];

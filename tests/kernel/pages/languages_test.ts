@@ -420,20 +420,29 @@ Deno.test("an application's own sendVerificationRequest is called as before, how
   }
 });
 
-Deno.test("an emailMessage that fails is a mail that was not sent, with the reason in the log", async () => {
-  const errors: Error[] = [];
-  await using app = await testApp(testConfig({
-    adapter: memoryAdapter(),
-    providers: [Nodemailer({ server: "smtp://127.0.0.1:1", from: "no-reply@example.com" })],
-    emailMessage: () => Promise.reject(new Error("no template")),
-    logger: { error: (error) => errors.push(error) },
-  }));
-  const client = new Client(app);
-  const csrfToken = await client.csrfToken();
-  const answer = await client.post("/auth/signin/nodemailer", { csrfToken, email: "ada@example.com" });
-  assertStringIncludes(String(answer.headers.location), "error=EmailSignin");
-  assertEquals(errors.map(({ cause }) => (cause as Error).message), ["no template"]);
-});
+for (
+  const [what, emailMessage, reason] of [
+    ["fails", () => Promise.reject(new Error("no template")), "no template"],
+    ["returns nothing", () => {}, "`emailMessage` returned no text and no HTML"],
+    ["returns no link", () => Promise.resolve({ subject: "Hello" }), "`emailMessage` returned no text and no HTML"],
+  ] as const
+) {
+  Deno.test(`an emailMessage that ${what} is a mail that was not sent, with the reason in the log`, async () => {
+    const errors: Error[] = [];
+    await using app = await testApp(testConfig({
+      adapter: memoryAdapter(),
+      providers: [Nodemailer({ server: "smtp://127.0.0.1:1", from: "no-reply@example.com" })],
+      emailMessage: emailMessage as FastifyAuthConfig["emailMessage"] & object,
+      logger: { error: (error) => errors.push(error) },
+    }));
+    const client = new Client(app);
+    const csrfToken = await client.csrfToken();
+    const answer = await client.post("/auth/signin/nodemailer", { csrfToken, email: "ada@example.com" });
+    assertStringIncludes(String(answer.headers.location), "error=EmailSignin");
+    assertEquals(errors.length, 1);
+    assertStringIncludes((errors[0]!.cause as Error).message, reason);
+  });
+}
 
 Deno.test("siteName is on the pages", async () => {
   await using app = await testApp(testConfig({ pages: { siteName: "Engines & Co." } }));
