@@ -134,7 +134,8 @@ export function watchUsers(provider: Provider, notices: Notices): Provider {
         lookAtUser(named, notices, user);
         // Core writes the id into what authorize() returns, which may be the application's only copy, or frozen.
         const isCopied = name === "authorize" && user && [Object.prototype, null].includes(Object.getPrototypeOf(user));
-        return isCopied ? { ...user } : user;
+        // Of `false` from profile() core makes a user without an id, and signs that one in.
+        return isCopied ? { ...user } : user || null;
       };
     }
   }

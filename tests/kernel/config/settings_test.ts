@@ -608,6 +608,19 @@ Deno.test("authorize() that returns true is an error that says what to return; n
   assertEquals(await signInWith({ id: "1" }), []);
 });
 
+Deno.test("profile() refuses a sign-in with any falsy result, as authorize() does", async () => {
+  for (const adapter of [undefined, memoryAdapter()]) {
+    for (const user of [null, undefined, false, "", 0, NaN]) {
+      const providers = [identityProvider("one", { profile: () => user })];
+      await using app = await testApp(testConfig({ providers, ...(adapter && { adapter }) }));
+      const client = new Client(app);
+      const { headers } = await signInAs(client, "one", { id: "1" });
+      assertStringIncludes(String(headers.location), "error=OAuthCallbackError", String(user));
+      assertEquals((await client.get("/me")).json(), { session: null });
+    }
+  }
+});
+
 Deno.test("an id that would be that of every user is an error of authorize() and profile(), and signs nobody in", async () => {
   for (const id of [Promise.resolve("1"), { value: "1" }, NaN]) {
     const problem = `returned a user with the \`id\` ${id}`;
