@@ -35,7 +35,8 @@ export async function runCallbacks(opened: OpenToken, context: ReadContext): Pro
     if ((failure as CallbackFailure).statusCode !== 401) throw failure;
     token = null;
   }
-  if (token === null) return { ...ENDED };
+  // Of `false`, such as of `isActive(token) && token`, core makes a session without a user, which guards let pass.
+  if (!token && token !== undefined) return { ...ENDED };
   token = withName(token, named);
   // What is no object must not become one.
   for (const each of typeof token === "object" ? kept : []) if (each !== undefined) token = { ...token, ...each };

@@ -6,7 +6,7 @@ import { EncryptJWT, SignJWT, UnsecuredJWT } from "jose";
 import { createSecretKey, hkdfSync } from "node:crypto";
 import { Buffer } from "node:buffer";
 import type { FastifyRequest } from "fastify";
-import { type FastifyAuthConfig, getSession } from "fastify-authjs";
+import { type FastifyAuthConfig, getSession, requireSession } from "fastify-authjs";
 import { captureLog, SECRET, testApp, testConfig } from "../../support/app.ts";
 import { Client, setCookies } from "../../support/client.ts";
 import { memoryAdapter } from "../../support/memory_adapter.ts";
@@ -401,6 +401,29 @@ Deno.test("S4: what a session callback returns is a session with a user, or ther
       const answer = await app.inject({ url, headers: await carrying() });
       assertEquals([answer.statusCode, answer.body], [200, body], `${typeof value} ${String(value)}`);
     }
+  }
+});
+
+Deno.test("S4: a jwt callback that returns false ends the session, as one that returns null does", async () => {
+  for (const value of [null, false, "", 0]) {
+    const bans = { ada: false };
+    const config = testConfig({
+      bearer: true,
+      callbacks: { jwt: ({ token }) => (bans.ada ? value : token) as JWT | null },
+    });
+    await using app = await testApp(config);
+    app.get("/guarded", { onRequest: requireSession(config) }, () => "in");
+    const client = new Client(app);
+    await client.signIn(ada);
+    const { access_token } = (await client.post("/auth/token", { csrfToken: await client.csrfToken() })).json();
+    const held = [{ cookie: client.cookie! }, { authorization: `Bearer ${access_token}` }];
+    const read = async (url: string) =>
+      await Promise.all(held.map(async (headers) => (await app.inject({ url, headers })).statusCode));
+    assertEquals(await read("/guarded"), [200, 200]);
+    bans.ada = true;
+    const removed = setCookies(await app.inject({ url: "/me", headers: held[0]! }));
+    assert(removed.some((line) => line.startsWith(`${NAME}=;`)), String(value));
+    assertEquals(await read("/guarded"), [401, 401], String(value));
   }
 });
 
