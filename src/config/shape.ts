@@ -8,6 +8,7 @@ import { invalidConfig, invalidProvider } from "../errors.ts";
 import { type FeatureOptions, type FeaturePages, FEATURES } from "../features/mod.ts";
 import type { FastifyAuthConfig, FastifyAuthPages, Store } from "../types.ts";
 import { editDistance } from "../utils/text.ts";
+import { isAsync } from "./callbacks.ts";
 import type { Rule } from "./rules.ts";
 import { ADDRESS, ANY, BOOLEAN, COLOUR, FILLED, FUNCTION, LINK, OBJECT, TEXT, TEXTS, TIMEOUT } from "./rules.ts";
 import { each, isFilled, isNumber, isObject, isText, numberOf, oneOf, required, written } from "./rules.ts";
@@ -28,6 +29,12 @@ const LONGEST = 1e11;
 const EXAMPLE = "such as 30 * 24 * 60 * 60";
 const LIFETIME = numberOf(`seconds, 1 or more, ${EXAMPLE}`, 1, LONGEST);
 
+/** A promise would be taken for the result, and if it rejects, end the process. */
+const SYNCHRONOUS = written(
+  "a function without `async`: it is not awaited",
+  (value) => typeof value === "function" && !isAsync(value),
+);
+
 const COOKIE = {
   name: TEXT,
   options: {
@@ -41,7 +48,8 @@ const COOKIE = {
 const CONFIG = {
   ...each(ANY, "adapter", "providers", "redirectProxyOrigins", "trustedOrigins"),
   ...each(BOOLEAN, "debug", "trustHost", "useSecureCookies", "verifyIdTokens"),
-  ...each(FUNCTION, "emailMessage", "refreshDue"),
+  emailMessage: FUNCTION,
+  refreshDue: SYNCHRONOUS,
   ...each(TEXT, "basePath", "origin", "redirectProxyUrl"),
   ...each(TIMEOUT, "adapterTimeout", "providerTimeout"),
   callbacks: each(FUNCTION, "jwt", "redirect", "session", "signIn"),
@@ -70,7 +78,7 @@ const CONFIG = {
   secret: TEXTS,
   session: {
     ephemeralMaxAge: (value, name) => value === false ? undefined : LIFETIME(value, name),
-    generateSessionToken: FUNCTION,
+    generateSessionToken: SYNCHRONOUS,
     maxAge: LIFETIME,
     strategy: oneOf("jwt", "database"),
     updateAge: numberOf(`seconds, 0 or more, ${EXAMPLE}`, 0, LONGEST),

@@ -184,6 +184,20 @@ const REFUSED: [what: string, settings: Settings, code: string, message: string]
     "`emailMessage` is an object: write a function",
   ],
   [
+    "an async refreshDue",
+    // deno-lint-ignore require-await -- as it must not be
+    { refreshDue: async () => true },
+    INVALID,
+    "`refreshDue` is a function: write a function without `async`",
+  ],
+  [
+    "an async generateSessionToken",
+    // deno-lint-ignore require-await -- as it must not be
+    { session: { generateSessionToken: async () => "token" } },
+    INVALID,
+    "`session.generateSessionToken` is a function: write a function without `async`",
+  ],
+  [
     "a number for a secret",
     { secret: 12345678901234 },
     INVALID,
