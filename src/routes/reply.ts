@@ -35,8 +35,9 @@ export async function sendAnswer(
     return sendJson(reply, 200, { url });
   }
   if (error instanceof FastifyAuthError) throw error;
-  // Such as of a session update: core answers with 400 and `null`.
-  if (error !== undefined && page === undefined && kind === "status") return sendFailure(reply, error);
+  // Such as of a session update: core answers with 400 and `null`. One for a server says itself what is wrong.
+  const isSaid = page !== undefined || "error_description" in Object(body);
+  if (error !== undefined && !isSaid && kind === "status") return sendFailure(reply, error);
   reply.code(status).headers(headers);
   if (page !== undefined) return reply.send(await preparePage(reply, page, context));
   const type = headers["content-type"];

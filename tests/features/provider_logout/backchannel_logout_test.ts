@@ -549,6 +549,7 @@ Deno.test("the route takes only what a provider sends, whoever sends it", () =>
       [send(`${URI}s`, "POST", form, body), 404],
       [send("/auth/backchannel-logout/credentials", "POST", form, body), 404],
       [send(URI, "POST", form, "other=1"), 400],
+      [send(URI, "POST", form, "other=1", { accept: "application/json, text/plain, */*" }), 400],
     ];
     for (const [pending, status] of answers) {
       const answer = await pending;
