@@ -129,7 +129,8 @@ export function cookieWarnings(
 ): Notice[] {
   // With `response_mode=form_post` the cookie is `SameSite=None`, whatever is configured.
   const comesBack = [...providers.values()].some(({ isOAuth, formPost }) => isOAuth && !formPost);
-  const configured = Object.keys(core.cookies ?? {}) as AuthCookie[];
+  // A warning of its own names what is no cookie.
+  const configured = (Object.keys(CORE) as AuthCookie[]).filter((each) => core.cookies?.[each] !== undefined);
   return configured.filter((each) => !UNSENT.includes(each)).flatMap((cookie): Notice[] => {
     const settings = cookieSettings(cookie, core, origin.secure);
     const prefix = /^__(?:Host|Secure)-/i.exec(settings.name)?.[0];

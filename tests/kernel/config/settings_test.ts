@@ -573,6 +573,17 @@ Deno.test("settings that are right are not logged, nor a scope that a factory ta
   );
 });
 
+Deno.test("a cookie that is unknown has no effect on the auth routes, with an origin or without one", async () => {
+  for (const origin of [undefined, "http://localhost"]) {
+    const { logger, lines } = captureLog();
+    const cookies = { session: { options: { path: "/" } } } as FastifyAuthConfig["cookies"] & object;
+    await using app = await testApp(testConfig({ cookies, ...(origin && { origin }) }), { logger });
+    assertEquals((await app.inject("/auth/signin")).statusCode, 200);
+    const warned = lines.filter(({ level }) => level >= 40).map(({ msg }) => msg);
+    assertMatch(warned.join("\n"), /^`cookies.session` is no setting.*$/);
+  }
+});
+
 Deno.test("variables of next-auth are named where those of Auth.js are missing", () =>
   withEnvironment({ NEXTAUTH_SECRET: SECRET, NEXTAUTH_URL: "https://app.example" }, async () => {
     assertStringIncludes(
