@@ -106,7 +106,7 @@ const CONFIG = {
 const STORE: readonly (keyof Store)[] = ["get", "set", "lock", "unlock", "members", "add", "remove"];
 
 function storeProblem(value: unknown): string | undefined {
-  const missing = STORE.filter((name) => value && typeof (value as Store)[name] !== "function");
+  const missing = STORE.filter((name) => value !== false && typeof Object(value)[name] !== "function");
   if (missing.length === 0) return undefined;
   return `\`store\` lacks ${missing.map((name) => `${name}()`).join(", ")}: use redisStore() of ` +
     '"fastify-authjs/redis", memoryStore(), or an object with these methods.';

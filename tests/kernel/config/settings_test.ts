@@ -197,6 +197,8 @@ const REFUSED: [what: string, settings: Settings, code: string, message: string]
     INVALID,
     "`session.generateSessionToken` is a function: write a function without `async`",
   ],
+  ["a store of a variable that is empty", { store: "" }, INVALID, "`store` lacks get(), set(), lock()"],
+  ["a store that is null", { store: null }, INVALID, "`store` lacks get(), set(), lock()"],
   [
     "a number for a secret",
     { secret: 12345678901234 },
