@@ -89,9 +89,15 @@ export const PROBLEMS: readonly Mistake<FastifyAuthErrorCode>[] = [
       );
     },
   ],
-  ["FST_AUTHJS_SECRET_MISSING", ({ core, env }) =>
-    secretsOf(core).length === 0 &&
-    `There is no secret. ${MAKE_SECRET}${env.NEXTAUTH_SECRET ? " NEXTAUTH_SECRET is not read: rename it." : ""}`],
+  [
+    "FST_AUTHJS_SECRET_MISSING",
+    ({ core, env }) =>
+      secretsOf(core).length === 0 &&
+      `There is no secret. ${MAKE_SECRET}${env.NEXTAUTH_SECRET ? " NEXTAUTH_SECRET is not read: rename it." : ""}`,
+    ({ core: { jwt = {} } }) =>
+      "secret" in jwt && [jwt.secret ?? []].flat().length === 0 &&
+      "There is no secret in `jwt.secret`: leave it out, so that `secret` counts.",
+  ],
   ["FST_AUTHJS_SECRET_TOO_SHORT", ({ core }) =>
     secretsOf(core).some((secret) => secret.length < 32) &&
     `A secret must have at least 32 characters, and so must every rotated one. ${MAKE_SECRET}`],

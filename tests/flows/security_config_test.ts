@@ -130,6 +130,14 @@ for (
   });
 }
 
+Deno.test("C5: so is a jwt.secret that is missing or empty, whatever secret is", async () => {
+  for (const secret of [undefined, []]) {
+    const jwt = { secret } as FastifyAuthConfig["jwt"] & object;
+    const error = await assertRejects(() => testApp(testConfig({ jwt })), FastifyAuthError, "`jwt.secret`");
+    assertEquals(error.code, "FST_AUTHJS_SECRET_MISSING");
+  }
+});
+
 Deno.test("C5: 32 characters are enough, also when they come from AUTH_SECRET", async () => {
   await withEnvironment({ AUTH_SECRET: "x".repeat(32), AUTH_TRUST_HOST: "1" }, async () => {
     await using _app = await testApp({ providers: [passwordProvider()] });
