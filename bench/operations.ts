@@ -165,11 +165,15 @@ export async function measureOperations(runtime: Runtime, node: Runtime, seconds
     const loaded: Loaded[] = [];
     const checks: (() => Promise<void>)[] = [];
     for (const config of CONFIGURATIONS) {
+      const pair: (readonly [who: string, server: Server])[] = [];
       for (const who of ["own", "port"]) {
-        const server = await Server.start(runtime, "operations", `${who}-${config}`);
-        servers.push(server);
-        for (const [name, operation] of Object.entries(OPERATIONS)) {
-          if ((operation.config ?? "plain") !== config) continue;
+        pair.push([who, await Server.start(runtime, "operations", `${who}-${config}`)]);
+      }
+      servers.push(...pair.map(([, server]) => server));
+      for (const [name, operation] of Object.entries(OPERATIONS)) {
+        if ((operation.config ?? "plain") !== config) continue;
+        // One right after the other: the machine does not work at the same speed for long.
+        for (const [who, server] of pair) {
           const visitor = await visit(server);
           const { status = 200, manyUsers = false } = operation;
           const requests = await operation.requests(visitor);
