@@ -19,11 +19,11 @@ export function monotonicNow(): number {
 export async function withDeadline<T>(work: PromiseLike<T>, milliseconds: number, onTimeout: () => Error): Promise<T> {
   if (milliseconds <= 0) return await work;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(onTimeout()), milliseconds);
-  });
   try {
-    return await Promise.race([work, late]);
+    return await new Promise<T>((resolve, reject) => {
+      timer = setTimeout(() => reject(onTimeout()), milliseconds);
+      work.then(resolve, reject);
+    });
   } finally {
     clearTimeout(timer);
   }
