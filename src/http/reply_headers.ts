@@ -54,7 +54,6 @@ const PROTECTED: unique symbol = Symbol("fastify-authjs.protected");
 
 /** Sets the security headers, also if the application sets others for all of its pages. */
 export function protectReply(reply: FastifyReply & Holder): void {
-  reply.headers(SECURITY_HEADERS);
   if (reply[PROTECTED]) return;
   reply[PROTECTED] = true;
   const { raw } = reply;
