@@ -1,6 +1,7 @@
 /** Marks routes of the plugin, and keeps requests to them as they came, which no hook of the application changes. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { IncomingHttpHeaders } from "node:http";
+import { isJsonObject } from "../utils/decode.ts";
 import type { PublicOrigin } from "./origin.ts";
 import { queryOf } from "./request.ts";
 
@@ -42,7 +43,8 @@ export function keepRequest(request: Holder, id: string | undefined, origin: Pub
 /** @returns A copy, which hooks of the application may write to. */
 export function keepBody({ [RECEIVED]: held }: Holder, body: unknown): unknown {
   if (held !== undefined) held.body = body; // a route matched
-  return JSON.parse(JSON.stringify(body)); // three times as fast as a structured clone
+  const isFlat = isJsonObject(body) && Object.values(body).every((value) => typeof value !== "object");
+  return isFlat ? { ...body } : JSON.parse(JSON.stringify(body)); // three times as fast as a structured clone
 }
 
 export function receivedRequest(request: Holder): Received {

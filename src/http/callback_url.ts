@@ -48,7 +48,7 @@ export function normalizeCallbackCookie(header: string, name: string, origin: st
   if (!header.includes(name)) return header;
   const pairs: string[] = [];
   for (const pair of header.split(";")) {
-    const { [name]: value } = parseCookie(pair);
+    const value = pair.includes(name) ? parseCookie(pair)[name] : undefined;
     // Mostly it is the origin.
     const normalized = value === undefined || value === origin ? value : normalizeCallbackUrl(value);
     if (value === undefined) pairs.push(pair);
