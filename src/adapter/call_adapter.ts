@@ -33,8 +33,11 @@ export class CallAdapter {
       this.#writes = new SignInWrites(adapter, { type, unfinished, isAlone, report });
       this.#turns = new SignInTurns(this.#writes.adapter, { memory, store, timeout });
     }
-    const methods = Object.entries(this.#turns?.adapter ?? adapter);
-    this.adapter = Object.fromEntries(methods.map(([name, method]) => [name, this.#untilFailure(method)]));
+    const watched: Record<string, unknown> = {};
+    for (const [name, method] of Object.entries(this.#turns?.adapter ?? adapter)) {
+      watched[name] = this.#untilFailure(method);
+    }
+    this.adapter = watched;
   }
 
   /** After a failure no method is called: core would take it for "not found". */

@@ -95,7 +95,7 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     /** What CSRF tokens and the tokens of sign-in links are hashed with. */
     hashSecrets: hashSecrets(bound.secret),
     providers: new Map(providers.map((provider) => [provider.id, provider])),
-    coreProviders: new Map(providers.map(({ id }, index) => [id, bound.providers[index] as Provider])),
+    coreProviders: new Map(providers.map(({ id, type }, index) => [id, forCalls(bound.providers[index], type, bound)])),
     allowsPlainHttp: (provider: string) => !production || insecure.includes(provider),
     /** The configured public origin; without one it follows the request. */
     origin,
@@ -120,6 +120,17 @@ function resolve(config: FastifyAuthConfig, env: Environment) {
     warnings: [...unknown, ...mistakesIn([...WARNINGS, ...PROVIDER_WARNINGS], facts)],
     notices,
   };
+}
+
+/** A provider as each call of core is given it. */
+function forCalls(provider: unknown, type: string, { adapter }: CoreConfig): Provider {
+  return {
+    ...provider as Provider,
+    // Core refuses it without a field for it on its own page.
+    ...(type === "webauthn" && { enableConditionalUI: false }),
+    // Without a database there is no account to make a row of.
+    ...(adapter === undefined && { account: () => undefined }),
+  } as Provider;
 }
 
 /** Warns, once, of several processes that serve the same users without a `store` that they share. */

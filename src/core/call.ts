@@ -4,6 +4,7 @@ import type { Adapter } from "@auth/core/adapters";
 import { OAuthProfileParseError } from "@auth/core/errors";
 import type { Provider } from "@auth/core/providers";
 import type { User } from "@auth/core/types";
+import type { IncomingHttpHeaders } from "node:http";
 import { MISSING_METHODS } from "../adapter/bind.ts";
 import { CallAdapter } from "../adapter/call_adapter.ts";
 import { unavailableError } from "../adapter/failure.ts";
@@ -43,12 +44,10 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
     providers: [{
       ...coreProviders.get(provider.id)!,
       ...call.settings,
-      // Core refuses it without a field for it on its own page.
-      ...(provider.type === "webauthn" && { enableConditionalUI: false }),
-      // Without a database there is no account to make a row of.
-      ...(adapter === undefined && { account: () => undefined }),
       // `callback/attempts.ts` adds the others to the redirect. Core would seal each in a cookie of its own.
-      ...(context.action === "signin" && { checks: provider.checks.filter((check) => check === "state") }),
+      ...(context.action === "signin" && provider.isOAuth && {
+        checks: provider.checks.filter((check) => check === "state"),
+      }),
     } as unknown as Provider],
     // Core hashes with this secret, and seals check cookies with that of `jwt`.
     secret: hashSecrets.current,
@@ -59,7 +58,8 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
     } as AuthConfig["jwt"] & object,
     session: { strategy: "jwt", maxAge: settings.maxAge },
     cookies: { sessionToken: { name: SESSION }, callbackUrl: settings.callbackUrlCookie, ...CHECK_COOKIES },
-    adapter: { ...MISSING_METHODS, ...adapter ?? signIn.adapter },
+    // Core wraps the object's own methods with each call, and only looks whether it has others.
+    adapter: { __proto__: MISSING_METHODS, ...adapter ?? signIn.adapter } as Adapter,
     callbacks: signIn.callbacks,
     events: signIn.events,
     experimental: { ...core.experimental, enableWebAuthn: true },
@@ -104,7 +104,9 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
     // Also if the application's logger throws.
     await watched?.end();
     // V8 keeps what core makes of these until a full garbage collection, and would keep the request with it.
-    for (const made of [config.adapter!, config.events!]) for (const name in made) Reflect.set(made, name, undefined);
+    for (const made of [config.adapter, config.events] as Record<string, unknown>[]) {
+      for (const name of Object.keys(made)) made[name] = undefined;
+    }
   }
 }
 
@@ -123,7 +125,9 @@ export function requestParts(context: ProviderContext, { signedIn, checks }: Cor
   const cookie = `${session}${checks ? checkHeader(checks, context) : ""}${context.cookies}`;
   const headers: Record<string, string> = {};
   const type = body && { "content-type": "application/json" };
-  for (const [name, value] of Object.entries({ ...context.headers, host, cookie, ...type })) {
+  const sent: IncomingHttpHeaders = { ...context.headers, host, cookie, ...type };
+  for (const name in sent) {
+    const value = sent[name];
     if (value === undefined || !HEADER_NAME.test(name) || LEFT_OUT.test(name)) continue;
     headers[name] = String(value).toWellFormed().replace(NO_HEADER_VALUE, encodeURIComponent);
   }
@@ -131,9 +135,9 @@ export function requestParts(context: ProviderContext, { signedIn, checks }: Cor
 }
 
 function callAdapterOf(adapter: Adapter, context: ProviderContext): CallAdapter {
-  const { config: { signIns, hashSecrets }, provider: { type }, action, logger } = context;
-  const callback = { ...signIns, type, store: sharedStore(context), secret: hashSecrets.current, report: logger.error };
-  return new CallAdapter(adapter, action === "callback" ? callback : undefined);
+  const { config: { signIns, hashSecrets: { current: secret } }, provider: { type }, action, logger } = context;
+  if (action !== "callback") return new CallAdapter(adapter, undefined);
+  return new CallAdapter(adapter, { type, store: sharedStore(context), secret, report: logger.error, ...signIns });
 }
 
 export interface Checks {
