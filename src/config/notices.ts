@@ -1,4 +1,5 @@
 /** The log, and warnings about the set-up that come up after boot, such as a date that cannot be read. */
+import type { LoggerInstance } from "@auth/core/types";
 
 /**
  * The logger of Fastify, as far as it is used: `error` for a failure of the application, its adapter or a provider,
@@ -12,6 +13,13 @@ export type Log = Readonly<
 export type NoticeCode = `FST_AUTHJS_WARN_${string}`;
 
 export type Notice = Readonly<{ code: NoticeCode; message: string }>;
+
+/** Core's logger, with a cheaper method for what any client can cause at will, and one for what is said once. */
+export interface AuthLogger extends LoggerInstance {
+  /** Logs why a session token was refused, as core's `JWTSessionError` would. */
+  refusal(reason: Error): void;
+  warnOnce(what: string, message: string, code: NoticeCode): void;
+}
 
 /** Keeps warnings until the application's log is known. */
 export class Notices {

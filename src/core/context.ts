@@ -1,7 +1,7 @@
 /** The context of an auth request. */
 import type { FastifyRequest } from "fastify";
 import type { IncomingHttpHeaders } from "node:http";
-import type { Log, NoticeCode } from "../config/notices.ts";
+import type { AuthLogger } from "../config/notices.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { Hooks } from "../features/feature.ts";
 import type { AuthBody } from "../http/body.ts";
@@ -10,7 +10,7 @@ import { removalOf, type SetCookie } from "../http/set_cookie.ts";
 import type { Assets } from "../pages/assets.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 import { possibleParts, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
-import type { AuthLogger, SessionRead } from "../session/read.ts";
+import type { SessionRead } from "../session/read.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import type { SharedStore } from "../store/shared_store.ts";
 import type { Publish } from "../telemetry/events.ts";
@@ -60,8 +60,6 @@ export interface RequestContext {
   /** Reads the session of the request, once however often it is called. */
   readonly readSession: () => Promise<SessionRead>;
   readonly logger: AuthLogger;
-  readonly log: Log;
-  readonly warnOnce: (what: string, message: string, code: NoticeCode) => void;
 }
 
 export type AskedRequest =

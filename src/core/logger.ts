@@ -1,11 +1,10 @@
 /** Core's logger on top of Fastify's. Mistakes of a client are not logged as errors, and no secret is logged. */
 import { JWTSessionError } from "@auth/core/errors";
-import type { LoggerInstance } from "@auth/core/types";
 import { redactUrl } from "../http/redact.ts";
-import type { AuthLogger } from "../session/read.ts";
 import { reasonIn, toError } from "../utils/error_chain.ts";
-import type { Log } from "../config/notices.ts";
+import type { AuthLogger, Log } from "../config/notices.ts";
 import { type ProviderError, providerErrorOf } from "../provider/provider_error.ts";
+import type { AuthInUse } from "./context.ts";
 import { KNOWN_ERRORS } from "./failure.ts";
 
 interface ErrorSummary extends Partial<ProviderError> {
@@ -18,11 +17,8 @@ interface ErrorSummary extends Partial<ProviderError> {
 }
 
 /** Metadata are never logged: they contain codes, tokens and passwords. */
-export function toCoreLogger(
-  log: Log,
-  own: Partial<LoggerInstance> | undefined,
-  debug: boolean | undefined,
-): AuthLogger {
+export function toCoreLogger(log: Log, auth: Pick<AuthInUse, "config" | "once">): AuthLogger {
+  const { logger: own, debug } = auth.config.core;
   return {
     error: own?.error ?? ((error: Error) => logError(log, error)),
     refusal: own?.error
@@ -36,6 +32,7 @@ export function toCoreLogger(
     // Core warns about the configuration with every request; here that is done once, at boot.
     warn: own?.warn ?? (() => {}),
     debug: debug ? own?.debug ?? ((message: string) => log.debug({}, `Auth.js: ${message}`)) : () => {},
+    warnOnce: (what, message, code) => auth.once(what, () => log.warn({ code }, `Auth.js: ${message}`)),
   } as AuthLogger;
 }
 

@@ -5,7 +5,7 @@ import type { FastifyInstance } from "fastify";
 import type { IncomingHttpHeaders } from "node:http";
 import type { CookieDefinition } from "../config/cookies.ts";
 import type { Facts, Mistake } from "../config/mistakes.ts";
-import type { NoticeCode } from "../config/notices.ts";
+import type { AuthLogger, NoticeCode } from "../config/notices.ts";
 import type { Rule } from "../config/rules.ts";
 import type { Answer } from "../core/answer.ts";
 import type { AskedRequest, AuthInUse, Handler, ProviderContext, RequestContext } from "../core/context.ts";
@@ -155,7 +155,7 @@ export interface SessionSignIn {
   readonly linksAccount: boolean;
   /** Whether it was linked to the user of the session of the browser: then that session goes on. */
   readonly goesOn: boolean;
-  readonly warnOnce: (what: string, message: string, code: NoticeCode) => void;
+  readonly logger: Pick<AuthLogger, "error" | "warnOnce">;
 }
 
 export interface SignInWithRow extends SessionSignIn {

@@ -5,7 +5,6 @@ import { type PublicPaths, publicPaths } from "../config/mount_path.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { ConfigForRequest, FastifyAuthConfig, SessionRequest } from "../types.ts";
 import type { NoticeCode } from "../config/notices.ts";
-import { warnOnce } from "../session/read.ts";
 
 /** The decorator of the root instance that keeps its mounts, also for a doctor of another copy of us. */
 const MOUNTED: unique symbol = Symbol.for("fastify-authjs.mounted");
@@ -109,7 +108,7 @@ export function warnOfOtherConfig(auth: AuthInstance, { server, log }: SessionRe
     : "with another secret, cookie or strategy, users who sign in there have no session here";
   const message = `getSession() or requireSession() was given another configuration than FastifyAuth() at ${paths}: ` +
     `${effect}. Export one object and pass it to both.`;
-  warnOnce({ auth, log }, "other configuration", "FST_AUTHJS_WARN_CONFIG_OBJECT", message);
+  auth.once("other configuration", () => log.warn({ code: "FST_AUTHJS_WARN_CONFIG_OBJECT" }, `Auth.js: ${message}`));
 }
 
 /** Whether two configurations accept the same sessions. Only an adapter knows those in its database. */

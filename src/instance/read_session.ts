@@ -6,7 +6,7 @@ import { MALFORMED } from "../jwt/jwe.ts";
 import { readSessionCookie, type SessionCookie } from "../session/cookie.ts";
 import { openToken } from "../session/open.ts";
 import { asOwn } from "../session/own_reads.ts";
-import { type ReadContext, type SessionRead, SIGNED_OUT, warnOnce } from "../session/read.ts";
+import { type ReadContext, type SessionRead, SIGNED_OUT } from "../session/read.ts";
 import { readDatabaseSession, readJwtSession, refuseToken } from "../session/read_token.ts";
 import { changeClaims, cloneClaims } from "../session/renew.ts";
 import { canCarryCookies, carryLate, isWrittenBack } from "../session/reply.ts";
@@ -59,7 +59,7 @@ async function read(reads: RequestReads, latest: LatestRead): Promise<SessionRea
       const { length } = cookie.token;
       const context = latest.context = contextOf(auth, request, settings, began);
       if (cookie.isRepeated) {
-        warnOnce(context, "repeated cookie", "FST_AUTHJS_WARN_COOKIE", repeated(cookie));
+        context.logger.warnOnce("repeated cookie", repeated(cookie), "FST_AUTHJS_WARN_COOKIE");
       }
       const readToken = settings.strategy === "jwt" ? readJwtSession : readDatabaseSession;
       if (length === 0 || length > settings.longestToken) found = refuseToken(cookie, MALFORMED, context);
@@ -71,7 +71,7 @@ async function read(reads: RequestReads, latest: LatestRead): Promise<SessionRea
     }
     if (sessionReads.hasSubscribers) publish(auth, found, began);
     if (found.update !== undefined && !isWrittenBack(request)) {
-      warnOnce({ auth, log: request.log }, "lost renewal", "FST_AUTHJS_WARN_LOST_COOKIE", lostAt(request));
+      latest.context!.logger.warnOnce("lost renewal", lostAt(request), "FST_AUTHJS_WARN_LOST_COOKIE");
     }
     return found;
   } catch (error) {
@@ -102,8 +102,7 @@ function contextOf(auth: AuthInstance, request: SessionRequest, settings: Sessio
     settings,
     headers,
     auth,
-    log,
-    logger: toCoreLogger(log, auth.config.core.logger, auth.config.core.debug),
+    logger: toCoreLogger(log, auth),
     canSetCookie: () => settings.use === "cookie" && canCarryCookies(request),
     leavesDue: () => isWrittenBack(request) && !canCarryCookies(request),
     began,

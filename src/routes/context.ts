@@ -72,9 +72,7 @@ export function requestContext(
     fromApplication,
     publish: eventsOf(request, { mountPath, provider: provider?.id }),
     readSession: () => readSession(request),
-    logger: toCoreLogger(log, config.core.logger, config.core.debug),
-    log,
-    warnOnce: (what, message, code) => auth.once(what, () => log.warn({ code }, `Auth.js: ${message}`)),
+    logger: toCoreLogger(log, auth),
   };
 }
 

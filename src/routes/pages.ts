@@ -148,11 +148,11 @@ export async function handleErrorPage(context: RequestContext): Promise<Answer> 
  * Whether the application has a page of this name. If the origin follows the request, only now can a URL be told from
  * that of the built-in page.
  */
-function hasOwnPage(name: BuiltInPage, { config, mountPath, origin, warnOnce }: RequestContext): boolean {
+function hasOwnPage(name: BuiltInPage, { config, mountPath, origin, logger }: RequestContext): boolean {
   const { pages } = config.core;
   if (!pages?.[name]) return false;
   const problem = ownPageProblem(pages, name, mountPath, origin);
-  if (problem !== undefined) warnOnce(`own page ${name}`, problem, "FST_AUTHJS_WARN_PAGE");
+  if (problem !== undefined) logger.warnOnce(`own page ${name}`, problem, "FST_AUTHJS_WARN_PAGE");
   return problem === undefined;
 }
 

@@ -10,6 +10,7 @@ import type { JWT, JWTEncodeParams, JWTOptions } from "@auth/core/jwt";
 import { parseCookie } from "cookie";
 import { Buffer } from "node:buffer";
 import type { CookieSettings } from "../config/cookies.ts";
+import type { AuthLogger } from "../config/notices.ts";
 import type { FastifyAuthErrorCode } from "../errors.ts";
 import { removalOf, type SetCookie } from "../http/set_cookie.ts";
 import { tryCopy } from "../utils/plain_copy.ts";
@@ -113,25 +114,25 @@ export class SessionTooLarge extends AuthError {
   readonly code: FastifyAuthErrorCode = "FST_AUTHJS_SESSION_TOO_LARGE";
 }
 
+/** Throws a {@linkcode SessionTooLarge} above the limit, and warns of what servers may refuse. */
 export async function encodeWithin(
-  jwt: Pick<JWTOptions, "encode">,
-  params: JWTEncodeParams,
-  { limit, warn }: { readonly limit: number; readonly warn: (message: string) => void },
+  limit: number,
+  jwt: JWTEncodeParams & Pick<JWTOptions, "encode">,
+  logger: Pick<AuthLogger, "warnOnce">,
 ): Promise<string> {
-  const token = await jwt.encode(params);
-  const size = cookieSize(params.salt, token);
+  const token = await jwt.encode(jwt);
+  const size = cookieSize(jwt.salt, token);
   if (size > limit) {
     throw new SessionTooLarge(
       `The session cookie would have ${size} bytes, and \`sessionCookieLimit\` is ${limit}. ` +
-        `${adviceOn(params.token)}, or raise the limit and that of the servers before the application`,
+        `${adviceOn(jwt.token)}, or raise the limit and that of the servers before the application`,
     );
   }
   if (size > LARGE) {
-    warn(
-      `The session cookie has ${size} bytes. Servers before the application may refuse requests and ` +
-        "replies with it: nginx answers 502 for replies with more than 4 KB of headers " +
-        `(\`proxy_buffer_size\`). ${adviceOn(params.token)}.`,
-    );
+    const problem = `The session cookie has ${size} bytes. Servers before the application may refuse requests and ` +
+      "replies with it: nginx answers 502 for replies with more than 4 KB of headers " +
+      `(\`proxy_buffer_size\`). ${adviceOn(jwt.token)}.`;
+    logger.warnOnce("large session", problem, "FST_AUTHJS_WARN_SESSION_SIZE");
   }
   return token;
 }

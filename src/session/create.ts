@@ -8,13 +8,14 @@ import { FastifyAuthError } from "../errors.ts";
 import type { SessionSignIn, SignInParams } from "../features/feature.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import { encodeWithin, type SessionCookie, sessionCookies } from "./cookie.ts";
-import { type EndingContext, hasEnded } from "./ending.ts";
+import { hasEnded } from "./ending.ts";
 import { updateInTurn } from "./in_turn.ts";
 import { EPHEMERAL_TAG, isEphemeral, withName } from "./name.ts";
 import { openToken, sessionName } from "./open.ts";
-import { cookieEnd, lifetimesFor } from "./settings.ts";
+import { cookieEnd, lifetimesFor, type SessionSettings } from "./settings.ts";
 
-export interface SignInRequest extends Omit<SessionSignIn, "params" | "held">, EndingContext {
+export interface SignInRequest extends Omit<SessionSignIn, "params" | "held"> {
+  readonly settings: SessionSettings;
   readonly config: ResolvedConfig;
   readonly held: SessionCookie;
   readonly cookies: string;
@@ -61,10 +62,10 @@ async function createToken(
   params: SignInParams,
   request: SignInRequest,
 ): Promise<NewSession> {
-  const { settings, warnOnce, linksAccount, goesOn } = request;
-  const { jwt: codec, hooks, cookie, cookieLimit } = settings;
+  const { settings, logger, linksAccount, goesOn } = request;
+  const { jwt, hooks, cookie, cookieLimit } = settings;
   const before = newest === "" ? undefined : await openToken(newest, settings).catch(() => undefined);
-  const signIn: SessionSignIn = { params, held: before?.claims, linksAccount, goesOn, warnOnce };
+  const signIn: SessionSignIn = { params, held: before?.claims, linksAccount, goesOn, logger };
   for (const { onSignIn } of hooks) claims = onSignIn?.(claims, signIn) ?? claims;
   // One that goes on has the claims of before that are kept, and ends when it would have.
   const kept = goesOn ? before : undefined;
@@ -77,10 +78,7 @@ async function createToken(
   }
   const exp = Number(kept?.claims.exp);
   const maxAge = exp > 0 ? Math.ceil(exp - Date.now() / 1000) : lifetimesFor(name, settings).tokenMaxAge;
-  const sealed = await encodeWithin(codec, { ...codec, token: claims, salt: cookie.name, maxAge }, {
-    limit: cookieLimit,
-    warn: (text) => warnOnce("large session", text, "FST_AUTHJS_WARN_SESSION_SIZE"),
-  });
+  const sealed = await encodeWithin(cookieLimit, { ...jwt, token: claims, salt: cookie.name, maxAge }, logger);
   const session = { claims, name };
   for (const { onSealed } of hooks) await onSealed?.(session, !goesOn, request.headers["user-agent"]);
   const end = exp > 0 ? new Date(exp * 1000) : newExpiry(settings);

@@ -3,7 +3,7 @@ import type { JWT } from "@auth/core/jwt";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { FastifyAuthError } from "../errors.ts";
 import { withDeadline } from "../utils/time.ts";
-import { CallbackFailure, type ReadContext, type SessionRead, toSession, warnOnce } from "./read.ts";
+import { CallbackFailure, type ReadContext, type SessionRead, toSession } from "./read.ts";
 
 /** The read or update that runs, and those in which functions of the application began it. */
 const storage = new AsyncLocalStorage<ReadContext[]>();
@@ -75,7 +75,7 @@ export function callerOf(asked: Asked): ReadContext | undefined {
 export async function knownRead(asked: Asked): Promise<SessionRead | undefined> {
   const context = await ownReadOf(asked);
   if (context === undefined) return undefined;
-  warnOnce(context, "own session", "FST_AUTHJS_WARN_CALLBACK", ASKS_FOR_ITSELF);
+  context.logger.warnOnce("own session", ASKS_FOR_ITSELF, "FST_AUTHJS_WARN_CALLBACK");
   const { known } = context;
   if (known === undefined) {
     return { session: null, failure: new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", ASKS_FOR_ITSELF) };

@@ -1,8 +1,7 @@
 /** What a read of a session gives, and the steps common to sessions in tokens and in a database. */
 import { type AuthError, EventError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
-import type { LoggerInstance } from "@auth/core/types";
-import type { Log, NoticeCode } from "../config/notices.ts";
+import type { AuthLogger } from "../config/notices.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import type { Session } from "../types.ts";
@@ -34,17 +33,10 @@ export interface CookieUpdate {
 
 export const SIGNED_OUT: SessionRead = Object.freeze({ session: null });
 
-/** Core's logger, and a cheaper method for what any client can cause at will. */
-export interface AuthLogger extends LoggerInstance {
-  /** Logs why a session token was refused, as core's `JWTSessionError` would. */
-  refusal(reason: Error): void;
-}
-
 export interface ReadContext {
   readonly settings: SessionSettings;
   readonly headers: { readonly "user-agent"?: string | undefined };
   readonly auth: { once(what: string, tell: () => void): void };
-  readonly log: Log;
   readonly logger: AuthLogger;
   readonly canSetCookie: () => boolean;
   /** Whether a renewal that is due waits for the next request, since this reply carries no cookies. */
@@ -118,13 +110,4 @@ export function failedCallback(
   error.message = `${failure.message} ${error.message}`;
   logger.error(error);
   return { session: null, failure };
-}
-
-export function warnOnce(
-  { auth, log }: Pick<ReadContext, "auth" | "log">,
-  what: string,
-  code: NoticeCode,
-  message: string,
-): void {
-  auth.once(what, () => log.warn({ code }, `Auth.js: ${message}`));
 }

@@ -19,7 +19,6 @@ import {
   type SessionRead,
   SIGNED_OUT,
   toSession,
-  warnOnce,
   wrapError,
 } from "./read.ts";
 import { cloneClaims, ENDED, makeSession, runCallbacks } from "./renew.ts";
@@ -93,7 +92,7 @@ async function readNewest(opened: OpenToken, context: ReadContext): Promise<JwtR
       const problem =
         `a read waited ${waitLimit} ms for an update of its session, and goes on without it. Its \`jwt\` or ` +
         "`session` callback takes long.";
-      warnOnce(context, "long update", "FST_AUTHJS_WARN_CALLBACK", problem);
+      context.logger.warnOnce("long update", problem, "FST_AUTHJS_WARN_CALLBACK");
     }
   } while (newest !== current.token);
   const shared = live.reads.get(newest);

@@ -9,7 +9,7 @@ import type { JwtRead } from "./live_sessions.ts";
 import { namedBy, withName } from "./name.ts";
 import { isUnchanged, type OpenToken, openToken } from "./open.ts";
 import { asOwn, callOwn } from "./own_reads.ts";
-import { type CallbackFailure, type ReadContext, sessionOf, warnOnce } from "./read.ts";
+import { type CallbackFailure, type ReadContext, sessionOf } from "./read.ts";
 import { lifetimesFor } from "./settings.ts";
 
 /** The read of a token whose session ended before the callbacks were done. */
@@ -98,10 +98,9 @@ async function reseal(opened: OpenToken, token: JWT, context: ReadContext): Prom
   const params = { ...jwt, maxAge, token: withName(token, name), salt: cookie.name };
   // A session that is larger already was accepted under another limit: it may stay, and not grow.
   const held = cookieSize(cookie.name, opened.token) + (namedBy(claims) ? 0 : NAME_SIZE);
-  const warn = (message: string) => warnOnce(context, "large session", "FST_AUTHJS_WARN_SESSION_SIZE", message);
   let sealed: string;
   try {
-    sealed = await encodeWithin(jwt, params, { limit: Math.max(cookieLimit, held), warn });
+    sealed = await encodeWithin(Math.max(cookieLimit, held), params, logger);
   } catch (error) {
     if (!(error instanceof SessionTooLarge) || context.update !== undefined) throw error;
     auth.once("session too large", () => logger.error(error));

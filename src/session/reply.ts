@@ -8,7 +8,7 @@ import { isSessionPart } from "./cookie.ts";
 import { READS, RequestReads, type Update } from "./request_reads.ts";
 import type { SessionRequest } from "../types.ts";
 
-/** The decorator of scopes whose replies carry what reads changed: which losses were told. */
+/** The decorator of scopes whose replies carry what reads changed. */
 const WRITES_BACK: unique symbol = Symbol("fastify-authjs.writesBack");
 
 /** Whether the replies of this route carry what a read changes. */
@@ -25,7 +25,7 @@ export function canCarryCookies(request: SessionRequest): boolean {
 export function writeBack(scope: FastifyInstance): void {
   // A second registration in the scope, or one in a scope within: the hook is there already.
   if (scope.hasDecorator(WRITES_BACK)) return;
-  scope.decorate<Set<string>>(WRITES_BACK, new Set());
+  scope.decorate(WRITES_BACK, true);
   scope.decorateRequest(READS);
   scope.addHook("onRequest", (request, reply, done) => {
     const reads = RequestReads.of(request);
@@ -48,14 +48,14 @@ export function carryLate(reads: RequestReads): void {
   const { reply } = reads;
   if (reply === undefined) return;
   // The cookie of a session that has ended is removed with the next request.
-  const { givesToken, isJoined } = reads.updates.at(-1)!;
-  if (reads.hasLeft) return givesToken && !isJoined ? warnOnce(reply, LATE) : undefined;
+  const latest = reads.updates.at(-1)!;
+  if (reads.hasLeft) return latest.givesToken && !latest.isJoined ? warnOnce(latest, LATE) : undefined;
   const { raw } = reply;
   onHeaders(raw, () => {
     if (reads.isSent) return;
     for (const update of reads.current) {
       // The other processes cannot be asked any more whether a session has ended.
-      if (update.givesToken && update.checkOtherProcesses !== undefined) warnOnce(reply, UNCHECKED);
+      if (update.givesToken && update.checkOtherProcesses !== undefined) warnOnce(update, UNCHECKED);
       else carry(update, reads, raw, (lines) => raw.setHeader("set-cookie", lines));
     }
     checkCookies(reads, reply);
@@ -70,7 +70,7 @@ function checkCookies({ carried, updates, isOfAction }: RequestReads, reply: Fas
   const { raw } = reply;
   const refused = isOfAction ? undefined : updates.find(({ givesToken }) => !givesToken);
   if (refused && valuesOf(raw, "set-cookie").some((line) => isForeign(line, refused.name))) {
-    warnOnce(reply, namesake(refused.name), "FST_AUTHJS_WARN_COOKIE");
+    warnOnce(refused, namesake(refused.name), "FST_AUTHJS_WARN_COOKIE");
   }
   if (!carried.some((name) => hasPart(raw, name))) return;
   keepFromSharedCaches(raw);
@@ -158,13 +158,6 @@ function namesake(name: string): string {
     "give that of another plugin, or `cookies.sessionToken`, another name.";
 }
 
-function warnOnce(
-  { log, server }: FastifyReply,
-  message: string,
-  code: NoticeCode = "FST_AUTHJS_WARN_LOST_COOKIE",
-): void {
-  const { [WRITES_BACK]: said } = server as unknown as { readonly [WRITES_BACK]: Set<string> };
-  if (said.has(message)) return;
-  said.add(message);
-  log.warn({ code }, `Auth.js: ${message}`);
+function warnOnce({ of }: Update, message: string, code: NoticeCode = "FST_AUTHJS_WARN_LOST_COOKIE"): void {
+  of.context!.logger.warnOnce(message, message, code);
 }

@@ -178,12 +178,11 @@ async function makeSession(
   const session = await createSession(signIn, {
     config: { ...config, core: { ...core, callbacks: { ...core.callbacks, jwt } } },
     settings: expires === undefined ? settings : endingAt(expires, settings),
-    logger: { error: () => {} },
+    logger: { error: () => {}, warnOnce: () => {} },
     held: { token: "", names: [] },
     rememberMe: true,
     cookies: "",
     headers: {},
-    warnOnce: () => {},
     adapter: settings.adapter,
     parts: [],
     linksAccount: false,

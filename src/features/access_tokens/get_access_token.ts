@@ -178,8 +178,7 @@ const UNWRITTEN_MS = 24 * 60 * 60_000;
 /** In the rows of accounts, if sessions are in a database. */
 function tokensInRows(auth: ActionAuth, request: SessionRequest, id: string, exchange: Exchange): TokenPlace {
   const { instance } = auth;
-  const { core } = instance.config;
-  const logger = toCoreLogger(request.log, core.logger, core.debug);
+  const logger = toCoreLogger(request.log, instance);
   const store = instance.anyStore.reportingTo(logger);
   const { unwritten } = memoryOf(auth);
   let user: { readonly id: string } | undefined;
@@ -241,7 +240,9 @@ function tokensInRows(auth: ActionAuth, request: SessionRequest, id: string, exc
     const { access_token, refresh_token = null, expires_at = null } = tokens;
     try {
       const account = { provider, providerAccountId, access_token, refresh_token, expires_at };
-      if (!await hasChanged(row)) await fromAdapter((core.adapter as AccountUpdateAdapter).updateAccount(account));
+      if (!await hasChanged(row)) {
+        await fromAdapter((instance.config.core.adapter as AccountUpdateAdapter).updateAccount(account));
+      }
     } catch (cause) {
       const sealed = place.seal(JSON.stringify(tokens));
       unwritten.set(place.name, sealed);

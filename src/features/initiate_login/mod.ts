@@ -45,7 +45,7 @@ export const initiateLogin: Feature = {
 
 /** Answers a link or a form of a provider; whatever else comes is answered as it always is. */
 async function beginInitiated(context: ProviderContext, answer: () => Promise<Answer>): Promise<Answer> {
-  const { request, method, body, headers, origin: { href }, config, provider, mountPath, warnOnce } = context;
+  const { request, method, body, headers, origin: { href }, config, provider, mountPath, logger } = context;
   const asked = method === "POST" ? body! : Object.fromEntries(parseQuery(queryOf(request.raw.url ?? "")));
   const { iss, login_hint, target_link_uri } = asked;
   if (iss === undefined) {
@@ -53,7 +53,7 @@ async function beginInitiated(context: ProviderContext, answer: () => Promise<An
     return await answer();
   }
   if (iss !== provider.server.issuer) {
-    warnOnce(
+    logger.warnOnce(
       `initiated ${provider.id}`,
       `A link to sign in at "${provider.id}" names the issuer ${JSON.stringify(toLogText(iss))}, and ` +
         `${JSON.stringify(provider.server.issuer)} is configured: it led to the sign-in page.`,

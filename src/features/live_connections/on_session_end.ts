@@ -101,7 +101,7 @@ export async function onSessionEnd(
     clearTimeout(timer);
     try {
       const { settings } = presented!;
-      const logger = toCoreLogger(log, instance.config.core.logger, instance.config.core.debug);
+      const logger = toCoreLogger(log, instance);
       token = settings.live.newest(token);
       const end = await endOf(token, name!, { settings, logger });
       if (own === checks) ends = end;

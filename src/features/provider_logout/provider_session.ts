@@ -91,7 +91,7 @@ export function tagOfSignIn(signIn: SessionSignIn, isFoundByUser: boolean): stri
       `\`profile()\` of "${provider}" returns another \`id\` than the \`sub\` of the ID token, by which ` +
       "`providerLogout.backchannel` finds the user: the provider's logouts do not end sessions. " +
       "Return `profile.sub` as `id`.";
-    signIn.warnOnce(`account id of ${provider}`, message, "FST_AUTHJS_WARN_PROVIDER_SIGN_OUT");
+    signIn.logger.warnOnce(`account id of ${provider}`, message, "FST_AUTHJS_WARN_PROVIDER_SIGN_OUT");
   }
   const [key = ""] = keysOfSession(session);
   return `.${digestName(provider).slice(0, 8)}.${key.slice(0, 22)}`;

@@ -56,7 +56,7 @@ async function endAtProvider(
   answer: Answer,
   context: RequestContext,
 ): Promise<Answer> {
-  const { config, settings, origin, mountPath, logger, warnOnce } = context;
+  const { config, settings, origin, mountPath, logger } = context;
   const { redirect } = answer;
   if (answer.error !== undefined || redirect === undefined) return answer;
   const needsTls = !config.allowsPlainHttp(provider);
@@ -67,7 +67,7 @@ async function endAtProvider(
   const url = new URL(URL.canParse(endpoint) ? endpoint : "none:");
   if (url.protocol !== "https:" && (url.protocol !== "http:" || needsTls)) {
     const problem = `publishes no end_session_endpoint${needsTls ? " over https" : ""}`;
-    warnOnce(
+    logger.warnOnce(
       `no sign-out at ${provider}`,
       `the provider "${provider}" ${problem}, so a sign-out ends only the session here.`,
       "FST_AUTHJS_WARN_PROVIDER_SIGN_OUT",
@@ -79,7 +79,7 @@ async function endAtProvider(
     const why = settings.strategy === "jwt"
       ? "the session has none, such as one from before `providerLogout` was set"
       : "the account has none, or the adapter has no listAccountsByUserId(): add it with `withAccountList()`";
-    warnOnce(
+    logger.warnOnce(
       `no ID token of ${provider}`,
       `a sign-out at "${provider}" is sent without an ID token (\`id_token_hint\`), and the provider may ask the ` +
         `user whether to sign out: ${why}.`,

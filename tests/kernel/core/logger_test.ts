@@ -8,6 +8,7 @@ import {
   OAuthCallbackError,
   SignOutError,
 } from "@auth/core/errors";
+import type { AuthInUse } from "../../../src/core/context.ts";
 import { logError, toCoreLogger } from "../../../src/core/logger.ts";
 import { UNAUTHENTIC } from "../../../src/jwt/jwe.ts";
 import type { Log } from "../../../src/config/notices.ts";
@@ -63,11 +64,12 @@ Deno.test("the log has what a provider answered, by name", () => {
 Deno.test("a refused token is told as core's JWTSessionError would be; the application's own logger gets one", () => {
   const { log, lines } = setUp();
   logError(log, new JWTSessionError(UNAUTHENTIC as never));
-  toCoreLogger(log, undefined, false).refusal(UNAUTHENTIC);
+  const authOf = (core: object) => ({ config: { core }, once: () => {} }) as unknown as AuthInUse;
+  toCoreLogger(log, authOf({})).refusal(UNAUTHENTIC);
   assertEquals(lines[1], lines[0]);
 
   const told: Error[] = [];
-  toCoreLogger(log, { error: (error) => void told.push(error) }, false).refusal(UNAUTHENTIC);
+  toCoreLogger(log, authOf({ logger: { error: (error: Error) => void told.push(error) } })).refusal(UNAUTHENTIC);
   assertEquals(
     told.map((error) => [error instanceof JWTSessionError, (error.cause as { err: unknown }).err]),
     [
