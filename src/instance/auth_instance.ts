@@ -30,7 +30,7 @@ export class AuthInstance {
   });
   used: UsedFeatures = { features: [], hooks: [], warnings: [], advice: [] };
   isReady = false;
-  #settings: ReturnType<typeof sessionSettings> | undefined;
+  readonly #settings: { http?: SessionSettings; https?: SessionSettings } = {};
   readonly #done: Set<string>;
   #problem: Promise<FastifyAuthError | undefined> | undefined;
 
@@ -90,8 +90,7 @@ export class AuthInstance {
 
   /** The session settings for https (`secure`) or http, which differ in the names of cookies. */
   settings(secure: boolean): SessionSettings {
-    const { http, https } = this.#settings ??= sessionSettings(this.config, this.live, this);
-    return secure ? https : http;
+    return this.#settings[secure ? "https" : "http"] ??= sessionSettings(this, secure);
   }
 
   once(what: string, tell: () => void): void {

@@ -32,11 +32,9 @@ export function endedRead(name: string, cookie: SessionCookie, context: ReadCont
 
 /** Removes the cookies, unless the session ended more often by then: its browser has signed in. */
 export function removal({ names }: SessionCookie, name: string, endings: number, context: ReadContext): SessionRead {
-  const { live, refresh, cookie } = context.settings;
-  const cookies = () => names.map((name) => removalOf(name, cookie.options));
-  const isOutdated = () => live.endings(name) !== endings;
-  const checkOtherProcesses = refresh.store && (() => followOthers(name, undefined, context));
-  return { session: null, update: { name: cookie.name, cookies, isOutdated, checkOtherProcesses } };
+  const { live, cookie } = context.settings;
+  const update = cookieUpdate(() => names.map((name) => removalOf(name, cookie.options)), { ...context, name });
+  return { session: null, update: { ...update, isOutdated: () => live.endings(name) !== endings } };
 }
 
 /** Sets cookies unless the session ended after the read, here or in another process. */

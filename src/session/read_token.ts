@@ -51,9 +51,7 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
     const cookies = () => sessionCookies(live.newest(sealed), cookie.names, settings.cookie, cookieEnd(name, settings));
     return { update: { isJoined, ...cookieUpdate(cookies, context, sealed) }, ...found };
   } catch (error) {
-    if (error instanceof Refusal || error instanceof JWTSessionError) {
-      return refuseToken(cookie, error, context);
-    }
+    if (error instanceof Refusal || error instanceof JWTSessionError) return refuseToken(cookie, error, context);
     if (error instanceof SessionStoreFailure) {
       logger.error(error);
       return { session: null, failure: unavailableError(error) };
@@ -64,11 +62,7 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
 }
 
 /** Removes the cookie of a token that is not ours, unless another process may know its key. */
-export function refuseToken(
-  cookie: SessionCookie,
-  refusal: Refusal | JWTSessionError,
-  context: ReadContext,
-): SessionRead {
+export function refuseToken(cookie: SessionCookie, refusal: Error, context: ReadContext): SessionRead {
   if (refusal instanceof Refusal) context.logger.refusal(refusal);
   else context.logger.error(refusal);
   if (refusal instanceof Refusal && refusal.unknownKey) return SIGNED_OUT;

@@ -113,8 +113,7 @@ export class RequestReads {
   /** Gives later reads another Cookie header, since the reply sets cookies, and what they give if it is known. */
   change(config: FastifyAuthConfig, cookies: string, known: SessionRead | undefined): void {
     const at = known === undefined ? -Infinity : monotonicNow();
-    const result = known === undefined ? NOT_READ : Promise.resolve(known);
-    this.#latest.set(config, { config, cookies, result, at, isOfChange: true });
+    this.#latest.set(config, { config, cookies, result: Promise.resolve(known ?? SIGNED_OUT), at, isOfChange: true });
   }
 
   /** A read is done. Returns whether the reply is to carry something: not if the request has changed more since. */

@@ -4,7 +4,7 @@ import type { JWT, JWTOptions } from "@auth/core/jwt";
 import { LRUCache } from "lru-cache";
 import { strategyOf } from "../config/adapter_problem.ts";
 import { isAsync } from "../config/callbacks.ts";
-import type { CookieDefinition, CookieSettings, CoreConfig } from "../config/cookies.ts";
+import type { CookieDefinition, CoreConfig } from "../config/cookies.ts";
 import { cookieNames, cookieSettings } from "../config/cookies.ts";
 import type { TokenGenerator } from "../config/core_config.ts";
 import type { Lifetimes, TokenLife } from "../config/lifetime.ts";
@@ -36,18 +36,17 @@ export interface SessionSettings extends Readonly<ReturnType<typeof ofScheme>> {
 }
 
 interface InUse {
+  readonly config: ResolvedConfig;
   readonly hooks: readonly SessionHooks[];
+  readonly live: LiveSessions;
   readonly store: SharedStore | undefined;
 }
 
-/** The settings of a configuration for each scheme. Cookies have other names over https, and so other keys. */
-export function sessionSettings(config: ResolvedConfig, live: LiveSessions, inUse: InUse) {
-  const settingsOf = (secure: boolean): SessionSettings => {
-    const settings = ofScheme(config, live, inUse, secure);
-    const forUse = (use: TokenUse) => ({ ...settings, use, adapter: settings.rows && rowsForUse(settings.rows, use) });
-    return { ...forUse("cookie"), forHeader: forUse("header") };
-  };
-  return { http: settingsOf(false), https: settingsOf(true) };
+/** The settings of a configuration for https (`secure`) or http: cookies have other names, and so other keys. */
+export function sessionSettings(auth: InUse, secure: boolean): SessionSettings {
+  const settings = ofScheme(auth, secure);
+  const forUse = (use: TokenUse) => ({ ...settings, use, adapter: settings.rows && rowsForUse(settings.rows, use) });
+  return { ...forUse("cookie"), forHeader: forUse("header") };
 }
 
 function codecOf(core: CoreConfig) {
@@ -63,13 +62,14 @@ export function longestUse(core: CoreConfig): number {
   return seconds * 1000 + REQUEST_LIMIT_MS;
 }
 
-function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: InUse, secure: boolean) {
+function ofScheme({ config, hooks, live, store }: InUse, secure: boolean) {
   const { core, refresh, sessionCookieLimit } = config;
   const strategy = strategyOf(core);
   const { jwt, ownTokens } = codecOf(core);
   const hiddenClaims = strategy === "jwt" ? hooks.flatMap(({ hiddenClaims = [] }) => hiddenClaims) : [];
-  const cookie = cookieSettings("sessionToken", core, secure);
-  const stateCookie = cookieSettings("state", core, secure);
+  const cookieOf = (cookie: Parameters<typeof cookieSettings>[0]) => cookieSettings(cookie, core, secure);
+  const cookie = cookieOf("sessionToken");
+  const stateCookie = cookieOf("state");
   return {
     ...lifetimesOf(core),
     ephemeral: lifetimesOf(core, config.ephemeralMaxAge ?? EPHEMERAL_MAX_AGE),
@@ -79,18 +79,15 @@ function ofScheme(config: ResolvedConfig, live: LiveSessions, { hooks, store }: 
     cookieLimit: sessionCookieLimit,
     longestToken: longestToken(sessionCookieLimit),
     /** The cookies of what continues from one request of a browser to the next, besides the session. */
-    csrfCookie: cookieSettings("csrfToken", core, secure),
-    callbackUrlCookie: cookieSettings("callbackUrl", core, secure),
+    csrfCookie: cookieOf("csrfToken"),
+    callbackUrlCookie: cookieOf("callbackUrl"),
     /** By its name those of the attempts to sign in begin. */
     stateCookie,
     /** How they are sealed, and opened: with the secrets by which core seals the `state`. */
     attempts: [jwt.secret].flat().map((secret) => placeOf(secret, `sign-in ${stateCookie.name}.`)),
     /** A cookie of our own, and one that is sent wherever that of the session is. */
-    ownCookie: (definition: CookieDefinition) => cookieSettings(definition, core, secure),
-    besideCookie: (definition: CookieDefinition): CookieSettings => ({
-      name: cookieSettings(definition, core, secure).name,
-      options: cookie.options,
-    }),
+    ownCookie: cookieOf,
+    besideCookie: (definition: CookieDefinition) => ({ name: cookieOf(definition).name, options: cookie.options }),
     jwt,
     /** Whether tokens are sealed and opened as core does it: their times are as configured. */
     ownTokens,
