@@ -24,35 +24,36 @@ import {
 import { decodeBase64Url, isJsonObject, parseJsonObject } from "../utils/decode.ts";
 
 export interface Opened {
-  readonly text: string;
+  readonly claims: JWT;
   /** Whether the secret of new tokens sealed it, and not an older one. */
   readonly current: boolean;
 }
 
 /**
  * Opens a token with the one key that its header points at; `undefined` for one that only core can judge. The secret of
- * new tokens is first, and `otherSalts` tell a token of another cookie from one of an unknown secret.
+ * new tokens is first, and `otherSalts` tell a token of another cookie from one of an unknown secret. Throws a
+ * {@linkcode Refusal}.
  */
 export function open(
   token: string,
   secrets: readonly string[],
   salt: string,
   otherSalts: readonly string[] = [],
-): Opened | Refusal | undefined {
+): Opened | undefined {
   // RFC 7516, 3.1: without a wrapped key.
   const [header = "", wrappedKey, ...encoded] = token.split(".", 6);
   const [iv, ciphertext, tag] = encoded.map(decodeBase64Url);
-  if (header === "" || wrappedKey !== "" || encoded.length !== 3 || !iv || !ciphertext || !tag) return MALFORMED;
+  if (header === "" || wrappedKey !== "" || encoded.length !== 3 || !iv || !ciphertext || !tag) throw MALFORMED;
   const keysFor = (salt: string) => secrets.map((secret) => derivedKey(secret, salt));
   const keys = keysFor(salt);
   const key = keys.find((key) => key.header === header) ?? keyOf(header, keys, () => otherSalts.flatMap(keysFor));
-  if (key === undefined || key instanceof Refusal) return key;
+  if (key === undefined) return undefined;
   const expected = tagOf(key, header, iv, ciphertext);
-  if (tag.length !== expected.length || !timingSafeEqual(tag, expected)) return UNAUTHENTIC;
+  if (tag.length !== expected.length || !timingSafeEqual(tag, expected)) throw UNAUTHENTIC;
   if (header !== key.header) return undefined;
   const decipher = createDecipheriv("aes-256-cbc", key.cipher, iv);
-  const text = decipher.update(ciphertext, undefined, "utf8") + decipher.final("utf8");
-  return { text, current: key === keys[0] };
+  const claims = parseJsonObject(decipher.update(ciphertext, undefined, "utf8") + decipher.final("utf8"));
+  return claims && { claims, current: key === keys[0] };
 }
 
 /** Seals claims (JSON text), byte for byte in core's format. */
@@ -80,14 +81,14 @@ function keyOf(
   header: string,
   keys: readonly DerivedKey[],
   others: () => readonly DerivedKey[],
-): DerivedKey | Refusal | undefined {
+): DerivedKey | undefined {
   const { alg, enc, kid } = parseJsonObject(String(decodeBase64Url(header))) ?? {};
   if (alg === "dir" && enc === "A256GCM") return undefined;
-  if (alg !== "dir" || enc !== "A256CBC-HS512") return MALFORMED;
+  if (alg !== "dir" || enc !== "A256CBC-HS512") throw MALFORMED;
   const known = kid === undefined ? keys[0] : keys.find((key) => key.kid === kid);
   if (known !== undefined) return known;
   const isThumbprint = /^[\w-]{86}$/.test(String(kid));
-  return isThumbprint && !others().some((key) => key.kid === kid) ? UNKNOWN_KEY : OTHER_USE;
+  throw isThumbprint && !others().some((key) => key.kid === kid) ? UNKNOWN_KEY : OTHER_USE;
 }
 
 /** RFC 7518, 5.2.2.1: the first half of an HMAC, also over the length of the header in bits. */
@@ -178,18 +179,15 @@ export async function decode(params: JWTDecodeParams): Promise<JWT | null> {
   const { token, secret, salt } = params;
   if (!token) return null;
   const opened = open(token, [secret].flat(), salt);
-  if (opened instanceof Refusal) throw opened;
-  const parsed = opened && parseJsonObject(opened.text);
-  const claims = parsed && validClaims(parsed);
-  if (claims instanceof Refusal) throw claims;
-  return claims ?? await coreDecode(params);
+  return (opened && validClaims(opened.claims)) ?? await coreDecode(params);
 }
 
-/** The claims, if they are valid now; `undefined` if core has to say what is wrong. */
-export function validClaims(claims: JWT): JWT | Refusal | undefined {
+/** The claims, if they are valid now; `undefined` if core has to say what is wrong. Throws {@linkcode EXPIRED}. */
+export function validClaims(claims: JWT): JWT | undefined {
   const { iat = 0, nbf = 0, exp = Infinity } = claims;
   if (typeof iat !== "number" || typeof nbf !== "number" || typeof exp !== "number") return undefined;
   const now = Math.floor(Date.now() / 1000);
   if (nbf > now + CLOCK_TOLERANCE) return undefined;
-  return exp <= now - CLOCK_TOLERANCE ? EXPIRED : claims;
+  if (exp <= now - CLOCK_TOLERANCE) throw EXPIRED;
+  return claims;
 }

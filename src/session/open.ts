@@ -2,13 +2,12 @@
 import { JWTSessionError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
 import { isDue, newEnd, tokenLife } from "../config/lifetime.ts";
-import { open, OTHER_USE, Refusal, validClaims } from "../jwt/jwe.ts";
-import { parseJsonObject } from "../utils/decode.ts";
+import { open, OTHER_USE, validClaims } from "../jwt/jwe.ts";
 import { plainCopy, tryCopy } from "../utils/plain_copy.ts";
 import { ownString } from "../utils/text.ts";
 import { areFor, digestName, nameOf, rowName } from "./name.ts";
 import { wrapError } from "./read.ts";
-import { lifetimesFor, type OpenClaims, type SessionSettings } from "./settings.ts";
+import { lifetimesFor, type SessionSettings } from "./settings.ts";
 
 export interface OpenToken {
   readonly token: string;
@@ -26,15 +25,14 @@ export interface OpenToken {
 /** The share of tokens that displace others from a full cache: if all did, none would be found again. */
 const ADMITTED = 1 / 8;
 
-/** Throws a {@linkcode Refusal} for a token that is not ours, a {@linkcode JWTSessionError} if the decoder fails. */
+/** Throws a `Refusal` for a token that is not ours, a {@linkcode JWTSessionError} if the decoder fails. */
 export async function openToken(token: string, settings: SessionSettings): Promise<OpenToken> {
-  const { secrets, cache, ownTokens, use } = settings;
+  const { secrets, cookie, otherSalts, cache, ownTokens, use } = settings;
   // By its tag: V8 would take longer to hash the whole token than for the rest of this function.
   const cached = cache.get(token.slice(-TAG_LENGTH));
   const known = cached?.token === token ? cached : undefined;
-  const opened = known ?? openClaims(token, settings);
+  const opened = known ?? (secrets && open(token, secrets, cookie.name, otherSalts));
   const valid = opened && validClaims(opened.claims);
-  if (valid instanceof Refusal) throw valid;
   const found = valid ?? await decoded(token, settings);
   const name = nameOf(found, token);
   const life = known ?? tokenLife(found, lifetimesFor(name, settings), ownTokens);
@@ -64,22 +62,14 @@ export async function openToken(token: string, settings: SessionSettings): Promi
 /** The characters of a token's authentication tag, with which it ends. */
 const TAG_LENGTH = 43;
 
-/** Opens a token; `undefined` if only the decoder can. */
-function openClaims(token: string, { secrets, cookie, otherSalts }: SessionSettings): OpenClaims | undefined {
-  const opened = secrets && open(token, secrets, cookie.name, otherSalts);
-  if (opened instanceof Refusal) throw opened;
-  const claims = opened && parseJsonObject(opened.text);
-  return claims && { claims, current: opened!.current };
-}
-
 async function decoded(token: string, { jwt, cookie }: SessionSettings): Promise<JWT> {
   try {
     const claims = await jwt.decode({ ...jwt, token, salt: cookie.name });
     if (claims) return claims;
+    throw new Error("Invalid JWT");
   } catch (cause) {
     throw wrapError(JWTSessionError, cause);
   }
-  throw wrapError(JWTSessionError, new Error("Invalid JWT"));
 }
 
 /** The application's encoder may keep the `exp` of the claims: the session is said to end no later than that. */

@@ -1,6 +1,6 @@
 /** What sessions need of a configuration, worked out once: core works it out for each request. */
 import type { AuthConfig } from "@auth/core";
-import type { JWT, JWTOptions } from "@auth/core/jwt";
+import type { JWTOptions } from "@auth/core/jwt";
 import { LRUCache } from "lru-cache";
 import { strategyOf } from "../config/adapter_problem.ts";
 import { isAsync } from "../config/callbacks.ts";
@@ -11,7 +11,7 @@ import type { Lifetimes, TokenLife } from "../config/lifetime.ts";
 import { COOKIE_MAX_AGE, EPHEMERAL_MAX_AGE, lifetimesOf, newExpiry } from "../config/lifetime.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { SessionHooks } from "../features/feature.ts";
-import { decode, encode } from "../jwt/jwe.ts";
+import { decode, encode, type Opened } from "../jwt/jwe.ts";
 import { longestToken } from "./cookie.ts";
 import { type LiveSessions, REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { isEphemeral, rowsForUse, type TokenUse } from "./name.ts";
@@ -20,12 +20,6 @@ import type { SharedStore } from "../store/shared_store.ts";
 
 /** Bytes of tokens and claims that are remembered: those of some 8,000 users. */
 const CACHE_SIZE = 2 ** 23;
-
-export interface OpenClaims {
-  readonly claims: JWT;
-  /** Whether the current secret sealed the token. */
-  readonly current: boolean;
-}
 
 /** How to read and renew the sessions of one configuration over one scheme (http or https). */
 export interface SessionSettings extends Readonly<ReturnType<typeof ofScheme>> {
@@ -93,7 +87,7 @@ function ofScheme({ config, hooks, live, store }: InUse, secure: boolean) {
     ownTokens,
     secrets: jwt.decode === decode ? [jwt.secret].flat() : undefined,
     otherSalts: otherSalts(core),
-    cache: new LRUCache<string, OpenClaims & TokenLife & { readonly token: string }>({
+    cache: new LRUCache<string, Opened & TokenLife & { readonly token: string }>({
       maxSize: CACHE_SIZE,
       // The claims take about as much as the token.
       sizeCalculation: ({ token }) => 2 * token.length,
