@@ -1,6 +1,6 @@
 /** Reads the session of a request. */
 import { FastifyAuthError } from "./errors.ts";
-import { assertRequest, assertSessionArguments } from "./utils/arguments.ts";
+import { type assertRequest, assertSessionArguments } from "./utils/arguments.ts";
 import { readSession } from "./instance/read_session.ts";
 import { Tenants } from "./instance/tenants.ts";
 import type { ConfigForRequest, FastifyAuthConfig, GetSessionResult, Session, SessionRequest } from "./types.ts";
@@ -40,10 +40,8 @@ export async function getSession(
   req: SessionRequest,
   config: FastifyAuthConfig | ConfigForRequest,
 ): Promise<Session | null> {
-  const isChosen = typeof config === "function";
-  if (isChosen) assertRequest(req, "getSession()");
-  else assertSessionArguments(req, config);
-  const own = isChosen ? await chosenFor(req, config) : config;
+  assertSessionArguments(req, config);
+  const own = typeof config === "function" ? await chosenFor(req, config) : config;
   return own === undefined ? null : (await readSession(req, own)).session;
 }
 

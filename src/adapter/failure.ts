@@ -65,11 +65,8 @@ export function unavailableError(failure: unknown): FastifyAuthError {
 }
 
 export class DatabaseUnavailable extends FastifyAuthError {
-  readonly temporary: boolean;
-
-  constructor(kind: FailureKind) {
+  constructor(readonly kind: FailureKind) {
     super("FST_AUTHJS_UNAVAILABLE", CLIENT_MESSAGES[kind]);
-    this.temporary = kind === "unanswered" || kind === "conflict";
   }
 }
 

@@ -24,7 +24,6 @@ const MOST = { max: 1000 };
 const MOST_HASTY = 10, SOON_MS = 60_000;
 
 export class Tenants {
-  readonly #choose: ConfigForRequest;
   readonly #known = new LRUCache<string, Known>(MOST);
   readonly #seen = new WeakSet<FastifyAuthConfig>();
   readonly #said = new LRUCache<string, true>(MOST);
@@ -34,9 +33,7 @@ export class Tenants {
   /** The request for which the function runs, until it is done: what it began may go on for longer. */
   readonly #choosing = new AsyncLocalStorage<{ request?: SessionRequest }>();
 
-  constructor(choose: ConfigForRequest) {
-    this.#choose = choose;
-  }
+  constructor(private readonly choose: ConfigForRequest) {}
 
   /** The configurations of a function: the same for the plugin, guards and reads that are given it. */
   static of(choose: ConfigForRequest): Tenants {
@@ -71,7 +68,7 @@ export class Tenants {
     if (problem !== undefined) throw this.#unusable(problem, request);
     try {
       for (const mount of mountedIn(server)) {
-        if (mount.config === this.#choose) await mount.prepare!(config);
+        if (mount.config === this.choose) await mount.prepare!(config);
       }
     } catch (error) {
       throw this.#unusable((error as Error).message, request);
@@ -87,7 +84,7 @@ export class Tenants {
   async #call(request: SessionRequest): Promise<FastifyAuthConfig | null | undefined> {
     const choosing: { request?: SessionRequest } = { request };
     try {
-      return await this.#choosing.run(choosing, () => this.#choose(request as FastifyRequest));
+      return await this.#choosing.run(choosing, () => this.choose(request as FastifyRequest));
     } catch (cause) {
       const { statusCode } = Object(cause) as { statusCode?: unknown };
       if (typeof statusCode === "number" && statusCode >= 400 && statusCode <= 599) throw cause;

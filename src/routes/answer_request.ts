@@ -141,7 +141,7 @@ export async function sendFailedPage(mount: Mount, error: Error, request: Fastif
   const origin = originOf(request, config.origin);
   if (!(error instanceof FastifyAuthError) || origin === undefined || !wantsPage(request)) throw error;
   const { code, statusCode = 500 } = error;
-  const isLasting = error instanceof DatabaseUnavailable && !error.temporary;
+  const isLasting = error instanceof DatabaseUnavailable && ["refused", "failed"].includes(error.kind);
   const shown = isLasting ? "Configuration" : PAGE_ERRORS[code];
   if (shown === undefined || config.core.pages?.error) throw error;
   // As Fastify's own error handler.

@@ -50,8 +50,7 @@ export async function runCallbacks(opened: OpenToken, context: ReadContext): Pro
     const sealed = await reseal(opened, token, context);
     // Whether the token is renewed is known only after the session callback.
     const end = sealed === undefined ? ends.kept : canSetCookie() ? ends.renewed() : expires;
-    const renewed = { ...read, expires: end, session: withEnd(session, expires, end) };
-    return sealed === undefined ? renewed : { sealed, ...renewed };
+    return { ...(sealed !== undefined && { sealed }), ...read, expires: end, session: withEnd(session, expires, end) };
   } catch (error) {
     return { ...read, error: error as Error };
   }

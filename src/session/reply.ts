@@ -73,7 +73,10 @@ function checkCookies({ carried, updates, isOfAction }: RequestReads, reply: Fas
     warnOnce(refused, namesake(refused.name), "FST_AUTHJS_WARN_COOKIE");
   }
   if (!carried.some((name) => hasPart(raw, name))) return;
-  keepFromSharedCaches(raw);
+  // A shared cache would hand one user's session to the next.
+  removeCdnCaching(raw);
+  const cacheControl = headerText(raw, "cache-control");
+  if (!PRIVATE.test(cacheControl) || SHARED.test(cacheControl)) raw.setHeader("cache-control", "no-store");
   reply.header("cache-control", raw.getHeader("cache-control"));
 }
 
@@ -129,13 +132,6 @@ function isForeign(line: string, name: string): boolean {
   if (nameIn(line) !== name) return false;
   const [value = ""] = line.slice(name.length + 1).split(";");
   return value.includes("%") || value.split(".").length === 2;
-}
-
-/** A shared cache would hand one user's session to the next. */
-function keepFromSharedCaches(head: Head): void {
-  removeCdnCaching(head);
-  const cacheControl = headerText(head, "cache-control");
-  if (!PRIVATE.test(cacheControl) || SHARED.test(cacheControl)) head.setHeader("cache-control", "no-store");
 }
 
 /** `private="set-cookie"` concerns one header only and is not honoured everywhere. */

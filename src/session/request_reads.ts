@@ -37,7 +37,6 @@ export interface Update extends CookieUpdate {
 }
 
 export class RequestReads {
-  readonly request: SessionRequest;
   readonly #headers: SessionRequest["headers"];
   readonly #latest = new Map<FastifyAuthConfig, LatestRead>();
   underWay = 0;
@@ -51,8 +50,7 @@ export class RequestReads {
   /** The reply; none for a request that was made from another. */
   reply: FastifyReply | undefined;
 
-  constructor(request: SessionRequest) {
-    this.request = request;
+  constructor(readonly request: SessionRequest) {
     this.#headers = request.headers;
   }
 

@@ -23,17 +23,13 @@ export class SessionStoreFailure extends FastifyAuthError {
 
 /** A store, as it is called by who cannot go on without an answer, and by who can. */
 export class SharedStore {
-  readonly #store: Store;
-  readonly #limit: number;
   readonly #space: string;
   #isDown = false;
   /** When the next call that fails open is made, by {@linkcode monotonicNow}; 0 while the store answers. */
   #silentUntil = 0;
 
   /** @param limit Milliseconds that {@linkcode call} may take; 0 for no limit. */
-  constructor(store: Store, limit: number, tenant: string | undefined) {
-    this.#store = store;
-    this.#limit = limit;
+  constructor(private readonly store: Store, private readonly limit: number, tenant: string | undefined) {
     this.#space = tenant === undefined ? "" : `${encodeURIComponent(tenant)}:`;
   }
 
@@ -46,8 +42,8 @@ export class SharedStore {
   /** Fails closed, with a {@linkcode SessionStoreFailure}: for what sessions may be ended by. */
   async call<Name extends keyof Store>(name: Name, ...args: Arguments<Name>): Promise<Answer<Name>> {
     try {
-      const late = () => new Error(`It took over ${this.#limit} ms.`);
-      return await withDeadline(this.#send(name, args), this.#limit, late);
+      const late = () => new Error(`It took over ${this.limit} ms.`);
+      return await withDeadline(this.#send(name, args), this.limit, late);
     } catch (error) {
       throw new SessionStoreFailure(name, error);
     }
@@ -94,7 +90,7 @@ export class SharedStore {
   }
 
   async #send<Name extends keyof Store>(name: Name, args: Arguments<Name>): Promise<Answer<Name>> {
-    const store = this.#store as unknown as Record<Name, (...args: Arguments<Name>) => Promise<Answer<Name>>>;
+    const store = this.store as unknown as Record<Name, (...args: Arguments<Name>) => Promise<Answer<Name>>>;
     const answer = await store[name](...args);
     // One of the application's own may return nothing: then it is not known whether a session has ended.
     if ((name === "get" || name === "members") && !Array.isArray(answer)) {

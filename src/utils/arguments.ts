@@ -25,7 +25,7 @@ export function assertRequest(request: unknown, where: string): void {
 
 export function assertSessionArguments(request: unknown, config: unknown): void {
   assertRequest(request, "getSession()");
-  if (isConfiguration(config)) return;
+  if (typeof config === "function" || isConfiguration(config)) return;
   throw invalid(
     "getSession()",
     "its second argument is the configuration that FastifyAuth() was given, an object with `providers`: `await " +

@@ -3,7 +3,7 @@ import { JWTSessionError } from "@auth/core/errors";
 import { clearTimeout, setTimeout } from "node:timers";
 import type { ActionAuth } from "../../actions/perform.ts";
 import { toCoreLogger } from "../../core/logger.ts";
-import { assertObject, assertSessionArguments, invalid } from "../../utils/arguments.ts";
+import { assertObject, invalid } from "../../utils/arguments.ts";
 import { presentedToken } from "../../instance/read_session.ts";
 import { Refusal } from "../../jwt/jwe.ts";
 import { type EndingContext, hasEnded, hasEndedElsewhere } from "../../session/ending.ts";
@@ -60,7 +60,6 @@ export async function onSessionEnd(
   callback: () => unknown,
   options: { readonly interval?: number } = {},
 ): Promise<() => void> {
-  assertSessionArguments(request, config);
   assertObject(options, "options of onSessionEnd()", ["interval"]);
   const { interval = INTERVAL_MS } = options;
   if (typeof callback !== "function") throw invalid("onSessionEnd()", "give it a function to call at the end.");
