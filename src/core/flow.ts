@@ -7,7 +7,7 @@ import { hashToken } from "../config/hash_secrets.ts";
 import { removalOf, type SetCookie } from "../http/set_cookie.ts";
 import type { Answer } from "./answer.ts";
 import type { RequestContext } from "./context.ts";
-import { errorAnswer } from "./failure.ts";
+import { errorAnswer, type Failure } from "./failure.ts";
 
 export interface Flow {
   /** `undefined` if the configuration has `skipCSRFCheck`. */
@@ -63,16 +63,6 @@ const CSRF_PROBLEMS = {
     "token from GET <mount path>/csrf right before the POST",
 } as const;
 
-class CsrfRefused extends MissingCSRF {
-  static override readonly type = MissingCSRF.type;
-  readonly told;
-
-  constructor(code: keyof typeof CSRF_PROBLEMS) {
-    super(CSRF_PROBLEMS[code]);
-    this.told = { code, message: `${CSRF_PROBLEMS[code]}.` };
-  }
-}
-
 /** The answer to a POST whose CSRF token is not accepted, unless the application asks or none is checked. */
 export function csrfRefusal(context: RequestContext): Answer | undefined {
   if (context.fromApplication || context.config.core.skipCSRFCheck === skipCSRFCheck) return undefined;
@@ -81,7 +71,9 @@ export function csrfRefusal(context: RequestContext): Answer | undefined {
   if (csrfToken && csrfToken === token) return undefined;
   const ofCookie = isSent ? "csrf_cookie_invalid" : "csrf_cookie_missing";
   const ofBody = csrfToken ? "csrf_token_mismatch" : "csrf_token_missing";
-  return errorAnswer(new CsrfRefused(csrfToken && token === undefined ? ofCookie : ofBody), context);
+  const code = csrfToken && token === undefined ? ofCookie : ofBody;
+  const told: Partial<Failure> = { code, message: `${CSRF_PROBLEMS[code]}.` };
+  return errorAnswer(Object.assign(new MissingCSRF(CSRF_PROBLEMS[code]), { told }), context);
 }
 
 /** The CSRF cookie: a token, if it was made with one of the secrets, which may be rotated while a form is open. */

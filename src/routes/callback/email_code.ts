@@ -81,16 +81,6 @@ const MESSAGES: Readonly<Record<CodeError, string>> = {
     "mail, or ask for another one",
 };
 
-class EmailCodeRefused extends SignInError {
-  readonly told: { readonly message: string };
-
-  constructor(type: CodeError) {
-    super(MESSAGES[type]);
-    this.type = type as never;
-    this.told = { message: `${MESSAGES[type]}.` };
-  }
-}
-
 /** Answers a code: a right one by `signIn`. A wrong one leads back to the page that takes it. */
 export async function answerCode(
   typed: string,
@@ -102,7 +92,7 @@ export async function answerCode(
   if (refused !== undefined) return refused;
   const refusal = (type: CodeError) => ({
     ...redirectAnswer(errorPage("verifyRequest", { provider: id, type: "email", error: type }, context)),
-    error: new EmailCodeRefused(type),
+    error: Object.assign(new SignInError(MESSAGES[type]), { type, told: { message: `${MESSAGES[type]}.` } }),
   });
   const mailed = mailWithCode(context);
   if (mailed?.provider !== id) return refusal("EmailCodeExpired");

@@ -18,15 +18,6 @@ import type { Attempt } from "./attempts.ts";
 import { contextOf, dropAttempt, findAttempt, isOver, linkedUser, newestAttempt, noAttempt } from "./attempts.ts";
 import { leadOn } from "../failed_form.ts";
 
-/**
- * The callback is of no sign-in under way in this browser: it took too long, for example. To core that is a mistake in
- * the configuration.
- */
-class SignInExpired extends InvalidCheck {
-  static override readonly type = InvalidCheck.type;
-  readonly told: Partial<Failure> = { status: 401, code: "sign_in_expired" satisfies FailureCode };
-}
-
 /** Answers the callback. The attempt that its `state` leads to is used up, whatever comes of it. */
 export async function handleOAuthCallback(received: ProviderContext): Promise<Answer> {
   const state = stateOf(received);
@@ -63,7 +54,7 @@ async function answerCallback(received: ProviderContext, attempt: Attempt | unde
     const context = state === undefined ? withoutState(received) : received;
     // In core's order.
     const check = missingCheck(context, attempt);
-    if (check !== undefined) throw refusal(noAttempt(check, context), said, SignInExpired);
+    if (check !== undefined) throw Object.assign(refusal(noAttempt(check, context), said), { told: SIGN_IN_EXPIRED });
     if (!parameters.code && !parameters.error && !hasError) {
       throw refusal(`The callback of "${id}" came without an authorization code.`, said);
     }
@@ -95,9 +86,12 @@ async function answerCallback(received: ProviderContext, attempt: Attempt | unde
   }
 }
 
-function refusal(problem: string, said: ProviderError, Refusal = InvalidCheck): InvalidCheck {
+/** The callback is of no sign-in under way in this browser. To core that is a mistake in the configuration. */
+const SIGN_IN_EXPIRED: Partial<Failure> = { status: 401, code: "sign_in_expired" satisfies FailureCode };
+
+function refusal(problem: string, said: ProviderError): InvalidCheck {
   const text = [said.error, said.error_description].filter(Boolean).join(", ");
-  return new Refusal(text ? `${problem} It says: ${text}` : problem, { cause: said });
+  return new InvalidCheck(text ? `${problem} It says: ${text}` : problem, { cause: said });
 }
 
 /** The callback as core gets it, if the `state` is the name of an attempt and no check. */
