@@ -3,7 +3,6 @@ import type { Adapter } from "@auth/core/adapters";
 import type { JWT } from "@auth/core/jwt";
 import { randomUUID } from "node:crypto";
 import { newExpiry } from "../config/lifetime.ts";
-import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { SessionSignIn, SignInParams } from "../features/feature.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
@@ -16,7 +15,6 @@ import { cookieEnd, lifetimesFor, type SessionSettings } from "./settings.ts";
 
 export interface SignInRequest extends Omit<SessionSignIn, "params" | "held"> {
   readonly settings: SessionSettings;
-  readonly config: ResolvedConfig;
   readonly held: SessionCookie;
   readonly cookies: string;
   readonly headers: { readonly "user-agent"?: string | undefined };
@@ -36,9 +34,9 @@ export interface NewSession {
 
 /** Makes the session; none if the `jwt` callback returned null, or if one that goes on has ended meanwhile. */
 export async function createSession(params: SignInParams, request: SignInRequest): Promise<NewSession | undefined> {
-  const { config, settings, held: { token } } = request;
+  const { settings, held: { token } } = request;
   if (settings.strategy === "database") return await createRow(params, request);
-  const { jwt } = config.core.callbacks ?? {};
+  const { jwt } = settings.callbacks;
   const result = jwt === undefined ? params.token : jwt(params);
   if (result instanceof Promise) settings.live.hasAsyncCallbacks = true;
   const claims = await result;

@@ -100,10 +100,9 @@ export class LiveSessions {
   /** The newest token after the updates under way, for which a read waits at most `limit` milliseconds. */
   async updated(name: string, token: string, limit: number): Promise<string> {
     const until = monotonicNow() + limit;
-    const late = () => new Error(`The session is being updated for over ${limit} ms.`);
     let newest = this.newest(token);
     for (let left = limit; left > 0 && this.updates.has(name); left = until - monotonicNow()) {
-      newest = await this.#after(withDeadline(this.updates.get(name)!, left, late), newest);
+      newest = await this.#after(withDeadline(this.updates.get(name)!, left, () => new Error()), newest);
     }
     return newest;
   }

@@ -2,7 +2,6 @@
 import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import { stringifySetCookie } from "cookie";
 import { randomUUID } from "node:crypto";
-import type { ResolvedConfig } from "../config/resolve.ts";
 import { isObject } from "../config/rules.ts";
 import { invalidConfig } from "../errors.ts";
 import type { SignInParams } from "../features/feature.ts";
@@ -111,7 +110,7 @@ export async function signedIn(
   await instance.requireReady();
   const settings = instance.settings(instance.config.origin?.secure ?? options.secure ?? false);
   const user = settings.strategy === "jwt" ? options.user : await userInDatabase(settings, options);
-  const { cookies } = await makeSession(user, options, instance.config, settings);
+  const { cookies } = await makeSession(user, options, settings);
   const inject = injectWith(app, cookies.map(({ name, value, options }) => stringifySetCookie(name, value, options)));
   return Object.defineProperty(inject, "user", { value: user, enumerable: true }) as SignedIn;
 }
@@ -149,13 +148,11 @@ function assertArguments(app: TestedApp, config: FastifyAuthConfig, options: Sig
 async function makeSession(
   user: User,
   { account, profile, claims, expires }: SignedInOptions,
-  config: ResolvedConfig,
   settings: SessionSettings,
 ): Promise<NewSession> {
-  const { core } = config;
-  const callback = core.callbacks?.jwt;
+  const { callbacks, adapter, strategy } = settings;
   const jwt = async (params: SignInParams) => {
-    const token = callback ? await callback(params) : params.token;
+    const token = callbacks.jwt ? await callbacks.jwt(params) : params.token;
     if (token === null) throw invalidConfig("`callbacks.jwt` returned null for this user, so there is no session.");
     return { ...token, ...claims };
   };
@@ -176,21 +173,20 @@ async function makeSession(
     trigger: "signIn",
   } as SignInParams;
   const session = await createSession(signIn, {
-    config: { ...config, core: { ...core, callbacks: { ...core.callbacks, jwt } } },
-    settings: expires === undefined ? settings : endingAt(expires, settings),
+    settings: { ...(expires === undefined ? settings : endingAt(expires, settings)), callbacks: { ...callbacks, jwt } },
     logger: { error: () => {}, warnOnce: () => {} },
     held: { token: "", names: [] },
     rememberMe: true,
     cookies: "",
     headers: {},
-    adapter: settings.adapter,
+    adapter,
     parts: [],
     linksAccount: false,
     goesOn: false,
     claims,
   }) as NewSession;
-  if (settings.strategy === "jwt") return session;
-  if (expires !== undefined) await settings.adapter!.updateSession!({ sessionToken: session.token, expires });
+  if (strategy === "jwt") return session;
+  if (expires !== undefined) await adapter!.updateSession!({ sessionToken: session.token, expires });
   return session;
 }
 

@@ -3,11 +3,12 @@
  * `state` of its callback leads, or the challenge of a passkey. So tabs end theirs in any order.
  */
 import { parseCookie } from "cookie";
-import { hash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { Answer } from "../../core/answer.ts";
 import type { Checks } from "../../core/call.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { cookiesAfter, removalOf } from "../../http/set_cookie.ts";
+import { digestName } from "../../session/name.ts";
 import { type SignedIn, signedInBy } from "../../session/open.ts";
 import { replyKind } from "../reply.ts";
 import { readSignedIn } from "../session_change.ts";
@@ -53,7 +54,7 @@ export async function keepRedirect(answer: Answer, context: ProviderContext, lin
   const pkce = checks.includes("pkce") ? newSecret() : undefined;
   const nonce = checks.includes("nonce") ? newSecret() : undefined;
   if (pkce !== undefined) {
-    parameters.set("code_challenge", digestOf(pkce));
+    parameters.set("code_challenge", digestName(pkce));
     parameters.set("code_challenge_method", "S256");
   }
   if (nonce !== undefined) parameters.set("nonce", nonce);
@@ -77,7 +78,7 @@ async function keep(key: string, answer: Answer, context: ProviderContext, known
   const content: Omit<Attempt, "name"> = {
     provider: provider.id,
     until: now() + MAX_AGE,
-    digest: digestOf(key),
+    digest: digestName(key),
     startedBy: await signedInUser(context),
     rememberMe,
     byScript: fromApplication || replyKind(headers) !== "redirect",
@@ -105,7 +106,7 @@ async function keep(key: string, answer: Answer, context: ProviderContext, known
 
 /** The attempt to which the `state` of a callback leads, or the challenge of a passkey. */
 export function findAttempt(context: ProviderContext, key: string): Attempt | undefined {
-  const digest = digestOf(key);
+  const digest = digestName(key);
   const named = heldAttempts(context).filter(([name]) => name.endsWith(nameIn(digest)));
   return openAttempts(named, context).find((each) => each.digest === digest);
 }
@@ -132,7 +133,7 @@ export function noAttempt(check: string, { provider: { id } }: ProviderContext):
  */
 async function signedInUser({ config, settings, held: { token } }: ProviderContext): Promise<string | undefined> {
   if (config.core.adapter === undefined || token === "") return undefined;
-  return settings.strategy === "jwt" ? (await signedInBy(token, settings))?.sub : digestOf(token);
+  return settings.strategy === "jwt" ? (await signedInBy(token, settings))?.sub : digestName(token);
 }
 
 /**
@@ -194,10 +195,6 @@ function now(): number {
 
 function newSecret(): string {
   return randomBytes(32).toString("base64url");
-}
-
-function digestOf(key: string): string {
-  return hash("sha256", key, "base64url");
 }
 
 function nameIn(digest: string): string {

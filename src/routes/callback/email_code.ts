@@ -27,7 +27,7 @@ interface Mailed {
   readonly until: number;
 }
 
-const COOKIE = { name: "email-code" };
+const COOKIE = { name: "email-code" }, PURPOSE = "code of a mail";
 
 /** The answer to a browser that asked for a mail with a code, which sets the cookie. */
 export function keepCode(
@@ -37,7 +37,7 @@ export function keepCode(
 ): Answer {
   const until = Math.min(Date.now() + CODE_SECONDS * 1000, expires.valueOf());
   const { searchParams: link } = new URL(url);
-  const place = placeFor(context.config.hashSecrets.current);
+  const place = placeOf(context.config.hashSecrets.current, PURPOSE);
   const sealed = () => {
     const mailed: Mailed = { code, link: String(link), provider: context.provider.id, until };
     return place.seal(JSON.stringify(mailed));
@@ -57,7 +57,7 @@ export function mailWithCode(context: RequestContext): Mailed | undefined {
   const { hashSecrets: { current, others }, providers } = context.config;
   const sealed = parseCookie(context.cookies)[context.settings.ownCookie(COOKIE).name];
   if (sealed === undefined) return undefined;
-  const texts = [current, ...others].map((secret) => placeFor(secret).open(sealed));
+  const texts = [current, ...others].map((secret) => placeOf(secret, PURPOSE).open(sealed));
   const mailed = JSON.parse(texts.find((text) => text !== undefined) ?? "null") as Mailed | null;
   return mailed && mailed.until > Date.now() && providers.has(mailed.provider) ? mailed : undefined;
 }
@@ -137,8 +137,4 @@ async function countGuess(link: URLSearchParams, { auth, config: { hashSecrets }
   if (left >= 0) return { isLast: left === 0, giveBack };
   await giveBack();
   return undefined;
-}
-
-function placeFor(secret: string) {
-  return placeOf(secret, "code of a mail");
 }
