@@ -161,20 +161,15 @@ const CHECK_COOKIES: NonNullable<AuthConfig["cookies"]> = {
 const CHALLENGE_SALT = "encodedWebauthnChallenge";
 
 /** The user under whom a passkey is registered, whom core writes into the cookie of the challenge alone. */
-async function userToRegister(
-  cookies: readonly SetCookie[],
-  { settings: { jwt: { secret } } }: ProviderContext,
-): Promise<User | undefined> {
+async function userToRegister(cookies: readonly SetCookie[], { settings: { jwt: { secret } } }: ProviderContext) {
   const token = cookies.find(({ name }) => name === CHALLENGE)?.value;
   const cookie = await decode({ token: token ?? "", secret, salt: CHALLENGE });
   const content = await decode({ token: cookie?.value as string ?? "", secret, salt: CHALLENGE_SALT });
   return content?.registerData as User | undefined;
 }
 
-function checkHeader(
-  { challenge, user: registerData, ...checks }: Checks,
-  { provider, settings: { jwt: { secret } } }: ProviderContext,
-): string {
+function checkHeader({ challenge, user: registerData, ...checks }: Checks, context: ProviderContext): string {
+  const { provider, settings: { jwt: { secret } } } = context;
   const content = challenge && sealForCore({ challenge, registerData }, secret, CHALLENGE_SALT);
   let header = "";
   for (const [check, value] of Object.entries({ challenge: content, ...checks })) {

@@ -132,11 +132,8 @@ export function errorAnswer(thrown: unknown, context: RequestContext): Answer {
 type PageKind = "error" | "signIn" | "verifyRequest";
 
 /** The URL of a page that shows an error: the application's own, or core's. */
-export function errorPage(
-  kind: PageKind,
-  parameters: Record<string, string>,
-  { config, mountPath, origin }: RequestContext,
-): string {
+export function errorPage(kind: PageKind, parameters: Record<string, string>, context: RequestContext): string {
+  const { config, mountPath, origin } = context;
   const own = config.core.pages?.[kind];
   const path = kind === "verifyRequest" ? "verify-request" : kind.toLowerCase();
   const page = new URL(own ?? `${mountPath}/${path}`, origin.href);

@@ -4,7 +4,6 @@ import type { AuthInstance } from "./auth_instance.ts";
 import { type PublicPaths, publicPaths } from "../config/mount_path.ts";
 import { FastifyAuthError } from "../errors.ts";
 import type { ConfigForRequest, FastifyAuthConfig, SessionRequest } from "../types.ts";
-import type { NoticeCode } from "../config/notices.ts";
 
 /** The decorator of the root instance that keeps its mounts, also for a doctor of another copy of us. */
 const MOUNTED: unique symbol = Symbol.for("fastify-authjs.mounted");
@@ -78,10 +77,9 @@ export function registerSessions(instance: FastifyInstance, auth: AuthInstance):
     else if (other !== auth && shareSessions(other, auth)) isShared = true;
   }
   if (isShared) {
-    const code: NoticeCode = "FST_AUTHJS_WARN_SHARED_SESSIONS";
     const cookie = JSON.stringify(cookieOf(auth));
     instance.log.warn(
-      { code },
+      { code: "FST_AUTHJS_WARN_SHARED_SESSIONS" },
       `Two configurations of this process have a secret and the session cookie ${cookie} in common: a ` +
         "user who signs in through one of them is signed in with the other. Give one of them its own " +
         "`secret` or `cookies.sessionToken.name`; if both are to be one, pass FastifyAuth() the same object.",

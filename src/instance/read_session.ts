@@ -8,7 +8,7 @@ import { openToken } from "../session/open.ts";
 import { asOwn } from "../session/own_reads.ts";
 import { type ReadContext, type SessionRead, SIGNED_OUT } from "../session/read.ts";
 import { readDatabaseSession, readJwtSession, refuseToken } from "../session/read_token.ts";
-import { changeClaims, cloneClaims } from "../session/renew.ts";
+import { changeClaims, type ClaimsChange, cloneClaims } from "../session/renew.ts";
 import { canCarryCookies, carryLate, isWrittenBack } from "../session/reply.ts";
 import { type LatestRead, RequestReads } from "../session/request_reads.ts";
 import type { SessionSettings } from "../session/settings.ts";
@@ -23,11 +23,7 @@ export function readSession(request: SessionRequest, config: FastifyAuthConfig):
   return RequestReads.of(request).once(config, read);
 }
 
-export async function changeSession(
-  request: SessionRequest,
-  config: FastifyAuthConfig,
-  change: (claims: JWT) => Promise<JWT | undefined>,
-): Promise<void> {
+export async function changeSession(request: SessionRequest, config: FastifyAuthConfig, change: ClaimsChange) {
   const { cookie, settings } = presentedToken(request, config)!;
   const context = contextOf(authInstance(config), request, settings, monotonicNow());
   await changeClaims(cookie.token, change, { ...context, update: { data: undefined } });

@@ -106,15 +106,11 @@ export class Tenants {
   }
 
   /** Accounts are known by the ids of provider and user: "1" at one issuer is another person at the other. */
-  #accountProblem(
-    tenant: string,
-    { config: { providers } }: AuthInstance,
-    { adapter }: FastifyAuthConfig,
-  ): string | undefined {
+  #accountProblem(tenant: string, auth: AuthInstance, { adapter }: FastifyAuthConfig): string | undefined {
     if (adapter === undefined) return;
     const issuers = this.#issuers.get(adapter) ?? new Map<string, { issuer: string; tenants: Set<string> }>();
     this.#issuers.set(adapter, issuers);
-    for (const { id, type, server } of providers.values()) {
+    for (const { id, type, server } of auth.config.providers.values()) {
       const issuer = server.issuer ?? server.token;
       if ((type !== "oauth" && type !== "oidc") || issuer === undefined) continue;
       let known = issuers.get(id);

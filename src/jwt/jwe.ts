@@ -77,11 +77,7 @@ export function sealForCore(content: object, secret: string | string[], salt: st
 }
 
 /** The key that an unusual header asks for, as in core; `undefined` if only core has such keys. */
-function keyOf(
-  header: string,
-  keys: readonly DerivedKey[],
-  others: () => readonly DerivedKey[],
-): DerivedKey | undefined {
+function keyOf(header: string, keys: readonly DerivedKey[], others: () => readonly DerivedKey[]) {
   const { alg, enc, kid } = parseJsonObject(String(decodeBase64Url(header))) ?? {};
   if (alg === "dir" && enc === "A256GCM") return undefined;
   if (alg !== "dir" || enc !== "A256CBC-HS512") throw MALFORMED;

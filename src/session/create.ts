@@ -54,12 +54,7 @@ export async function createSession(params: SignInParams, request: SignInRequest
   return session;
 }
 
-async function createToken(
-  claims: JWT,
-  newest: string,
-  params: SignInParams,
-  request: SignInRequest,
-): Promise<NewSession> {
+async function createToken(claims: JWT, newest: string, params: SignInParams, request: SignInRequest) {
   const { settings, logger, linksAccount, goesOn } = request;
   const { jwt, hooks, cookie, cookieLimit } = settings;
   const before = newest === "" ? undefined : await openToken(newest, settings).catch(() => undefined);

@@ -84,8 +84,10 @@ export async function sendSessionEvent({ settings: { event }, known, logger }: R
   }
 }
 
+type ErrorKind = new (cause?: string) => AuthError;
+
 /** An error of core's around what was caught, which its constructors take though their types do not say so. */
-export function wrapError(kind: new (cause?: string) => AuthError, cause: unknown): AuthError {
+export function wrapError(kind: ErrorKind, cause: unknown): AuthError {
   return new kind(toError(cause) as unknown as string);
 }
 
@@ -101,11 +103,7 @@ export class CallbackFailure extends FastifyAuthError {
   }
 }
 
-export function failedCallback(
-  failure: CallbackFailure,
-  kind: new (cause?: string) => AuthError,
-  { logger }: ReadContext,
-): SessionRead {
+export function failedCallback(failure: CallbackFailure, kind: ErrorKind, { logger }: ReadContext): SessionRead {
   const error = wrapError(kind, failure.cause);
   error.message = `${failure.message} ${error.message}`;
   logger.error(error);

@@ -62,12 +62,11 @@ export function makeSession(token: JWT, expires: string, context: ReadContext): 
   return callOwn("session", { session, token }, context);
 }
 
-/** Changes the claims of a session, unless others have done so meanwhile. Later reads give them to the browser. */
-export async function changeClaims(
-  token: string,
-  change: (claims: JWT) => Promise<JWT | undefined>,
-  context: ReadContext,
-): Promise<void> {
+/** Makes new claims of the newest ones; `undefined` if they stay, such as if others have changed them meanwhile. */
+export type ClaimsChange = (claims: JWT) => Promise<JWT | undefined>;
+
+/** Changes the claims of a session. Later reads give them to the browser. */
+export async function changeClaims(token: string, change: ClaimsChange, context: ReadContext): Promise<void> {
   const { settings } = context;
   const { name } = await openToken(token, settings);
   const work = async (newest: string): Promise<{ sealed?: string | undefined }> => {
