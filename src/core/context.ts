@@ -32,21 +32,26 @@ export interface AuthInUse {
   once(what: string, tell: () => void): void;
 }
 
-export interface RequestContext {
+/** A request whose body is not parsed yet. */
+export interface AskedRequest {
   /** As Fastify has it: the rest is normalised, but for the headers. */
   readonly request: FastifyRequest;
   readonly auth: AuthInUse;
   readonly config: ResolvedConfig;
   readonly settings: SessionSettings;
-  /** As users see it, percent-encoded, without a trailing slash. */
-  readonly mountPath: string;
   readonly origin: PublicOrigin;
   readonly action: string;
   readonly provider: ProviderSummary | undefined;
-  readonly method: "GET" | "POST";
+  readonly method: string;
   readonly limited: Limited | undefined;
-  readonly headers: IncomingHttpHeaders;
   readonly cookies: string;
+}
+
+export interface RequestContext extends AskedRequest {
+  readonly method: "GET" | "POST";
+  /** As users see it, percent-encoded, without a trailing slash. */
+  readonly mountPath: string;
+  readonly headers: IncomingHttpHeaders;
   readonly held: SessionCookie;
   readonly query: string;
   readonly body: AuthBody | undefined;
@@ -61,13 +66,6 @@ export interface RequestContext {
   readonly readSession: () => Promise<SessionRead>;
   readonly logger: AuthLogger;
 }
-
-export type AskedRequest =
-  & Pick<
-    RequestContext,
-    "auth" | "request" | "config" | "settings" | "origin" | "action" | "provider" | "limited" | "cookies"
-  >
-  & { readonly method: string };
 
 export type ProviderContext = RequestContext & { readonly provider: ProviderSummary };
 

@@ -1,6 +1,7 @@
 /** Core's logger on top of Fastify's. Mistakes of a client are not logged as errors, and no secret is logged. */
 import { JWTSessionError } from "@auth/core/errors";
 import { redactUrl } from "../http/redact.ts";
+import { wrapError } from "../session/read.ts";
 import { reasonIn, toError } from "../utils/error_chain.ts";
 import type { AuthLogger, Log } from "../config/notices.ts";
 import { type ProviderError, providerErrorOf } from "../provider/provider_error.ts";
@@ -19,16 +20,14 @@ interface ErrorSummary extends Partial<ProviderError> {
 /** Metadata are never logged: they contain codes, tokens and passwords. */
 export function toCoreLogger(log: Log, auth: Pick<AuthInUse, "config" | "once">): AuthLogger {
   const { logger: own, debug } = auth.config.core;
+  // What `logError()` would of core's error, without making it: any client can cause this at will.
+  const refuse = ({ name: type, message }: Error) => {
+    const authjs = { type: "JWTSessionError", message: "", cause: { type, message } };
+    log.info({ authjs }, "Auth.js: JWTSessionError");
+  };
   return {
     error: own?.error ?? ((error: Error) => logError(log, error)),
-    refusal: own?.error
-      ? (reason: Error) => own.error!(new JWTSessionError(reason as unknown as string))
-      // What `logError()` would for that error, without making it: any client can cause this at will.
-      : ({ name: type, message }: Error) =>
-        log.info(
-          { authjs: { type: "JWTSessionError", message: "", cause: { type, message } } },
-          "Auth.js: JWTSessionError",
-        ),
+    refusal: own?.error ? (reason: Error) => own.error!(wrapError(JWTSessionError, reason)) : refuse,
     // Core warns about the configuration with every request; here that is done once, at boot.
     warn: own?.warn ?? (() => {}),
     debug: debug ? own?.debug ?? ((message: string) => log.debug({}, `Auth.js: ${message}`)) : () => {},

@@ -107,17 +107,14 @@ function contextOf(auth: AuthInstance, request: SessionRequest, settings: Sessio
 }
 
 /** The session token of a request, with what that has changed so far. One in a header counts, also an invalid one. */
-export function presentedToken(
-  request: SessionRequest,
-  config: FastifyAuthConfig,
-): { readonly cookie: SessionCookie; readonly settings: SessionSettings } | undefined {
+export function presentedToken(request: SessionRequest, config: FastifyAuthConfig) {
   const auth = authInstance(config);
   const origin = originOf(request, auth.config.origin);
   if (origin === undefined) return undefined;
   const settings = auth.settings(origin.secure);
   for (const { findToken } of auth.hooks) {
     const token = findToken?.(request.headers);
-    if (token !== undefined) return { cookie: { token, names: [] }, settings: settings.forHeader! };
+    if (token !== undefined) return { cookie: { token, names: [] } as SessionCookie, settings: settings.forHeader! };
   }
   const cookie = readSessionCookie(RequestReads.of(request).cookies(config), settings.cookie.name);
   return cookie.names.length === 0 ? undefined : { cookie, settings };

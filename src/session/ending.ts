@@ -88,11 +88,7 @@ async function followOthers(name: string, token: string | undefined, context: En
 }
 
 /** Whether a feature knows that it has ended. */
-export async function hasEndedElsewhere(
-  session: NamedSession,
-  hooks: readonly SessionHooks[],
-  use?: SessionUse,
-): Promise<boolean> {
+export async function hasEndedElsewhere(session: NamedSession, hooks: readonly SessionHooks[], use?: SessionUse) {
   for (const { hasEnded } of hooks) if (await hasEnded?.(session, use)) return true;
   return false;
 }
