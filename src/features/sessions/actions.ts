@@ -14,6 +14,7 @@ import { isRowFor, rowName } from "../../session/name.ts";
 import { openToken } from "../../session/open.ts";
 import { lifetimesFor, type SessionSettings } from "../../session/settings.ts";
 import type { SessionRequest } from "../../types.ts";
+import { idOf } from "../../utils/text.ts";
 import { claimOf } from "./mod.ts";
 import type { RevokeSessionsOptions, UserSession } from "./options.ts";
 
@@ -55,10 +56,9 @@ export async function revokeSession(auth: ActionAuth, id: string): Promise<boole
 export async function revokeSessions(auth: ActionAuth, id: string, options: RevokeSessionsOptions = {}): Promise<void> {
   assertObject(options, "options of revokeSessions()", ["except"]);
   const { except } = options;
-  // The ids of some databases are numbers, whatever the types of Auth.js say.
-  const userId = typeof id === "number" || typeof id === "bigint" ? String(id) : id;
+  const userId = idOf(id);
   // Without this, the id of a missing user would be "undefined", and none would end.
-  if (typeof userId !== "string" || userId === "") {
+  if (userId === undefined) {
     throw invalid("revokeSessions()", "give it the id of a user, such as `session.user.id`.", 400);
   }
   const kept = typeof except === "string" ? namedBy(except) : undefined;
