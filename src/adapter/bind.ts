@@ -2,6 +2,7 @@
 import type { Adapter } from "@auth/core/adapters";
 import { redactError } from "../http/redact.ts";
 import { adapterCalls } from "../telemetry/operations.ts";
+import { boundMethods } from "../utils/methods.ts";
 import { withDeadline } from "../utils/time.ts";
 import { AdapterFailure, failureKind, isMissingRow } from "./failure.ts";
 import { type AdapterCall, readResult } from "./results.ts";
@@ -102,14 +103,10 @@ function inWholeSeconds(session: unknown): unknown {
   return { ...session as object, expires: new Date(Math.floor(expires.valueOf() / 1000) * 1000) };
 }
 
-/** Its methods, its own and those of its class, bound to it. */
+/** The methods of an adapter, also those that only it knows. */
 function methodsOf(adapter: Adapter): Record<string, Method> {
-  const methods: Record<string, Method> = {};
-  for (const name of [...Object.keys(adapter), ...ADAPTER_METHODS]) {
-    const method = (adapter as Record<string, unknown>)[name];
-    if (typeof method === "function") methods[name] = method.bind(adapter);
-  }
-  return methods;
+  const names = [...Object.keys(adapter), ...ADAPTER_METHODS] as (keyof Adapter)[];
+  return boundMethods(adapter, names) as Record<string, Method>;
 }
 
 /** A copy of an adapter with further methods. Those of a class are bound: a copy would not have them. */

@@ -17,6 +17,7 @@ import { requireCookies } from "./cookies.ts";
 import { lifetimesOf } from "./lifetime.ts";
 import type { Facts } from "./mistakes.ts";
 import { requireSettingTypes } from "./shape.ts";
+import { boundMethods } from "../utils/methods.ts";
 
 type Boot = Pick<Facts, "env" | "notices" | "production" | "signingKeys"> & { readonly languages: Languages };
 
@@ -53,8 +54,8 @@ export function coreConfig(config: FastifyAuthConfig, boot: Boot) {
   const generateSessionToken: TokenGenerator = (tag = "") => requireToken(generate()) + tag;
   const core: AuthConfig & { providers: Provider[] } = {
     ...Object.fromEntries(OF_CORE.filter((name) => name in config).map((name) => [name, config[name]])),
-    ...(config.events && { events: methodsOf(config.events, EVENTS) }),
-    ...(config.logger && { logger: methodsOf(config.logger, ["debug", "error", "warn"]) }),
+    ...(config.events && { events: boundMethods(config.events, EVENTS) }),
+    ...(config.logger && { logger: boundMethods(config.logger, ["debug", "error", "warn"]) }),
     pages: Object.fromEntries(pages.filter(([, page]) => page !== undefined)),
     // Core decides only about a warning by it; each request gets that of its mount.
     basePath: "/auth",
@@ -111,22 +112,10 @@ function requireToken(token: unknown): string {
 
 /** How tokens are sealed and opened, also if by methods of a class. Ours do what core's do in less time. */
 function codecOf(maxAge: number, jwt: Partial<JWTOptions> = {}) {
-  const methods = (["encode", "decode"] as const).filter((name) => name in jwt && !Object.hasOwn(jwt, name));
-  const bound = Object.fromEntries(methods.map((name) => [name, jwt[name]!.bind(jwt)]));
-  // In core's order.
-  const codec = { maxAge, encode, decode, ...jwt, ...bound };
-  codec.maxAge = maxAge;
-  if (codec.encode === coreEncode) codec.encode = encode;
-  if (codec.decode === coreDecode) codec.decode = decode;
+  const codec = { encode, decode, ...jwt, ...boundMethods(jwt, ["encode", "decode"]), maxAge };
+  if (jwt.encode === coreEncode) codec.encode = encode;
+  if (jwt.decode === coreDecode) codec.decode = decode;
   return codec;
-}
-
-/** The functions of an object by their names, also if they are methods of a class: they keep their `this`. */
-function methodsOf<T extends object>(given: T, names: readonly (keyof T)[]): Partial<T> {
-  const found = names.filter((name) => typeof given[name] === "function");
-  return Object.fromEntries(
-    found.map((name) => [name, (given[name] as (...args: never[]) => unknown).bind(given)]),
-  ) as Partial<T>;
 }
 
 /** Makes a session token that ends with `tag`, which has what the row cannot say otherwise. */
