@@ -2,7 +2,7 @@
 import type { Provider } from "@auth/core/providers";
 import * as oauth from "oauth4webapi";
 import { parseJsonObject } from "../../utils/decode.ts";
-import { type OpenIdClient, requestOptions, toOpenIdClient } from "../../provider/openid_client.ts";
+import { type OpenIdClient, openIdMetadata, requestOptions, toOpenIdClient } from "../../provider/openid_client.ts";
 import { type TokenEndpoint, unverifiedConform } from "../../provider/prepare.ts";
 import type { ProviderTokens } from "./mod.ts";
 
@@ -50,9 +50,7 @@ async function serverOf(provider: OAuthProvider, { url, params = {} }: TokenEndp
     return { issuer: issuer ?? "https://authjs.dev", token_endpoint: endpoint.href };
   }
   // Without either the user could not have signed in.
-  const address = new URL(issuer!);
-  const response = await oauth.discoveryRequest(address, requestOptions(provider));
-  return await oauth.processDiscoveryResponse(address, response);
+  return await openIdMetadata({ ...provider, issuer: issuer! });
 }
 
 /** As core authenticates the client when it exchanges a code. */
@@ -83,15 +81,12 @@ function clientAuthentication(
   }
 }
 
-/**
- * The response without an ID token, which nothing reads here, and without members that are null: so some servers say
- * that there is no new refresh token, which oauth4webapi takes for a wrong one.
- */
+/** The response without an ID token, which nothing reads here. */
 async function tokensAlone(response: Response): Promise<Response> {
   const body = response.ok ? parseJsonObject(await response.clone().text()) : undefined;
   if (body === undefined) return response;
-  const members = Object.entries(body).filter(([name, value]) => name !== "id_token" && value !== null);
-  return Response.json(Object.fromEntries(members), { status: response.status });
+  const { id_token: _unread, ...tokens } = body;
+  return Response.json(tokens, { status: response.status });
 }
 
 /** What is wrong with the request itself, whatever the refresh token is (RFC 6749 section 5.2). */
