@@ -1,8 +1,6 @@
 /** Reads environment variables without making Deno ask for a permission. */
 import process from "node:process";
-
-/** The environment; an empty variable counts as unset. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from "../provider/settings.ts";
 
 /** Without the permission Deno prompts or throws; a configuration that sets everything in code starts without it. */
 function isReadable(variable: string): boolean {

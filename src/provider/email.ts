@@ -1,15 +1,12 @@
 /** E-mail providers for core, with corrected settings, and errors that tell a wrong address from a failed service. */
 import { EmailSignInError } from "@auth/core/errors";
 import type { EmailConfig, Provider } from "@auth/core/providers";
-import { factoryIdOf, variableOf } from "./settings.ts";
+import { type Environment, factoryIdOf, variableOf } from "./settings.ts";
 import { invalidProvider } from "../errors.ts";
 import { redactError } from "../http/redact.ts";
 import type { VerificationMailParams } from "../types.ts";
 import { lazyPattern } from "../utils/later.ts";
 import type { SendParams } from "./mail_services.ts";
-
-/** The environment; an empty variable counts as unset. */
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The user typed no e-mail address; the message does not repeat the input. */
 class EmailAddressRefused extends EmailSignInError {

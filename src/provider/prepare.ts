@@ -2,12 +2,12 @@
 import { customFetch } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
 import { later } from "../utils/later.ts";
-import { type Environment, prepareEmailProvider } from "./email.ts";
+import { prepareEmailProvider } from "./email.ts";
 import { type MailSettings, writeEmails } from "./email_message.ts";
 import type { Fetch, ProviderLimits } from "./fetch.ts";
 import { toOpenIdClient } from "./openid_client.ts";
 import { waitForProvider } from "./provider_error.ts";
-import { applyOptions, type Settings } from "./settings.ts";
+import { applyOptions, type Environment, type Settings } from "./settings.ts";
 import type { SigningKeys } from "./signing_keys.ts";
 import type { TokenEndpointHandler } from "./types.ts";
 import { completeFromUserinfo } from "./userinfo.ts";

@@ -76,6 +76,9 @@ export function factoryIdOf(provider: object): string {
   return String(factoryId ?? id ?? "");
 }
 
+/** The environment; an empty variable counts as unset. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 /** The environment variable of one setting, as core names it: `AUTH_<ID>_<setting>`. */
 export function variableOf(id: string, setting: "ID" | "SECRET" | "ISSUER" | "KEY"): string {
   return `AUTH_${id.toUpperCase().replace(/-/g, "_")}_${setting}`;
