@@ -133,13 +133,10 @@ function isPlain(value: unknown): value is Record<PropertyKey, unknown> {
 }
 
 /** Copies plain objects and arrays deeply, with symbol keys such as `customFetch`. */
-function clonePlain<T>(value: T, seen: Map<unknown, unknown> = new Map()): T {
+function clonePlain<T>(value: T): T {
   if (!isPlain(value)) return value;
-  // deno-coverage-ignore No provider of core holds itself
-  if (seen.has(value)) return seen.get(value) as T;
   const copy = (Array.isArray(value) ? [] : {}) as Record<PropertyKey, unknown>;
-  seen.set(value, copy);
-  for (const key of Reflect.ownKeys(value)) copy[key] = clonePlain(value[key], seen);
+  for (const key of Reflect.ownKeys(value)) copy[key] = clonePlain(value[key]);
   return copy as T;
 }
 
