@@ -28,7 +28,7 @@ export async function build({ root, outDir, config, package: fields, test }: Npm
     polyfills: false,
     shims: test ? { deno: { test: "dev" } } : {},
     mappings: {
-      fastify: { name: "fastify", version: peerRange(fields, "fastify"), peerDependency: true },
+      fastify: { name: "fastify", version: fields.peerDependencies.fastify!, peerDependency: true },
     },
     test,
     testPattern: `tests/{${await testNames(join(root, "tests"))}}`,
@@ -43,12 +43,6 @@ export async function build({ root, outDir, config, package: fields, test }: Npm
   ) {
     await rm(join(outDir, path), { recursive: true, force: true });
   }
-}
-
-function peerRange({ peerDependencies }: PackageJson, name: string): string {
-  const range = peerDependencies[name];
-  if (!range) throw new Error(`package.json must name the peer ${name}`);
-  return range;
 }
 
 /** The tests that are code alone: dnt copies no other files. */

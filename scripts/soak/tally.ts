@@ -96,8 +96,8 @@ export class Tally {
     window.until = window.end + AFTERMATH_MS;
   }
 
-  /** The latest fault that explains what happened between two times. */
-  windowAt(from: number, to = Date.now()): FaultWindow | undefined {
-    return this.windows.findLast((window) => window.from <= to && from <= window.until);
+  /** The latest fault that explains what has happened since a time. */
+  windowAt(from: number): FaultWindow | undefined {
+    return this.windows.findLast(({ until }) => from <= until);
   }
 }
