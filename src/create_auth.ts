@@ -137,7 +137,7 @@ function tenantAuth(choose: ConfigForRequest): TenantAuthObject {
   const objects = new WeakMap<FastifyAuthConfig, AuthObject>();
   const objectOf = (config: FastifyAuthConfig) => {
     let object = objects.get(config);
-    if (object === undefined) objects.set(config, object = authOf(config as CreateAuthConfig));
+    if (object === undefined) objects.set(config, object = authOf(config));
     return object;
   };
   const call = <Name extends keyof PerRequest>(name: Name) =>

@@ -54,7 +54,7 @@ export function bindAdapter(
       return await adapterCalls.trace({ method: name }, call, { failure });
     };
   }
-  return bound as unknown as Adapter;
+  return bound;
 }
 
 /** Methods whose key comes from the client, or from `authorize()`: one that no row can have is "not found". */
@@ -123,5 +123,5 @@ export function wrapMethods<A extends Adapter>(adapter: Adapter, wrappers: Wrapp
   for (const [name, wrap] of Object.entries(wrappers as Record<string, (method: unknown) => unknown>)) {
     if (copy[name] !== undefined) copy[name] = wrap(copy[name]);
   }
-  return copy as Adapter;
+  return copy;
 }

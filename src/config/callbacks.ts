@@ -61,7 +61,7 @@ export function watchCallbacks(callbacks: Callbacks, notices: Notices): Callback
     });
     watched[name] = watch(own, callbacks, lookAtResult.bind(null, name, notices));
   }
-  return watched as Callbacks;
+  return watched;
 }
 
 function lookAtResult(name: keyof typeof RETURNS, notices: Notices, result: unknown): void {

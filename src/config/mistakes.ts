@@ -1,6 +1,5 @@
 /** Settings that are valid each, and cannot work together, or are not what was meant. */
 import type { AuthConfig } from "@auth/core";
-import type { Provider } from "@auth/core/providers";
 import { FastifyAuthError, type FastifyAuthErrorCode } from "../errors.ts";
 import { isLoopback, type PublicOrigin } from "../http/origin.ts";
 import type { Environment } from "../provider/settings.ts";
@@ -177,7 +176,7 @@ export const WARNINGS: readonly Mistake<NoticeCode>[] = [
     config.verifyIdTokens === false &&
     "The signatures of ID tokens are not verified, by `verifyIdTokens: false`: who can change what a token endpoint " +
       "answers signs in as any user. Leave it out; if a provider's keys are not found, set its `jwks_endpoint`."],
-  ["FST_AUTHJS_WARN_WEBAUTHN", ({ core, origin }) => webAuthnWarnings(core.providers as Provider[], origin)],
+  ["FST_AUTHJS_WARN_WEBAUTHN", ({ core, origin }) => webAuthnWarnings(core.providers, origin)],
 ];
 
 function secretsOf(core: AuthConfig): string[] {

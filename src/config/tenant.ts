@@ -4,7 +4,6 @@
  * database ends with a MAC instead. The names of cookies differ: users can be signed in at several tenants of a host.
  */
 import type { AuthConfig } from "@auth/core";
-import type { JWT } from "@auth/core/jwt";
 import type { Adapter } from "@auth/core/adapters";
 import type { Provider } from "@auth/core/providers";
 import { Buffer } from "node:buffer";
@@ -62,7 +61,7 @@ function boundCodec(jwt: NonNullable<AuthConfig["jwt"]>, tenant: string): NonNul
   if (seal === encode && open === decode) return jwt;
   return {
     ...jwt,
-    encode: (params) => seal({ ...params, token: { ...params.token, [CLAIM]: tenant } as JWT }),
+    encode: (params) => seal({ ...params, token: { ...params.token, [CLAIM]: tenant } }),
     async decode(params) {
       const opened = await open(params);
       if (opened === null) return null;

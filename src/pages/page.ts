@@ -84,7 +84,7 @@ function footerOf({ menuQuery }: Page, view: PageView): SafeHtml | null {
   const shown = (["terms", "privacy", "help"] as const).filter((name) => links[name] !== undefined);
   if (shown.length === 0 && menu === null) return null;
   return html`<footer class="links">${
-    shown.map((name) => html`<a href="${links[name]!}">${texts[`link.${name}`]}</a>`)
+    shown.map((name) => html`<a href="${links[name]}">${texts[`link.${name}`]}</a>`)
   }${menu}</footer>`;
 }
 

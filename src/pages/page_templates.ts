@@ -61,7 +61,7 @@ export class PageTemplates {
     const marks = Object.fromEntries(names.map((name) => [name, `${this.#mark}${name}-`]));
     const shown = Object.fromEntries(VARIABLES.map((name) => [name, marks[name]]));
     const nonce = { script: marks.script!, style: marks.style! };
-    const rendered = renderPage({ ...page, ...shown } as Page, { ...view, nonce });
+    const rendered = renderPage({ ...page, ...shown }, { ...view, nonce });
     return rendered.split(new RegExp(`${this.#mark}(\\w+)-`));
   }
 }

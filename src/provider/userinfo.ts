@@ -57,7 +57,7 @@ async function readUserinfo(provider: Configured, { sub }: Profile, tokens: Toke
   const settings = { client_id: clientId, ...client };
   const options = requestOptions(toOpenIdClient(provider));
   const response = await oauth.userInfoRequest(server, settings, tokens.access_token!, options);
-  return await oauth.processUserInfoResponse(server, settings, sub!, response) as Profile;
+  return await oauth.processUserInfoResponse(server, settings, sub!, response);
 }
 
 /** The server with its userinfo endpoint, configured or found by discovery. */

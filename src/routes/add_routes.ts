@@ -168,7 +168,7 @@ function addNotFound(scope: FastifyInstance, mountOf: MountOf, { routes, ownPref
   // A route, since the application may have one for all paths.
   register(scope, {
     url: "/*",
-    method: scope.supportedMethods as string[],
+    method: scope.supportedMethods,
     onRequest: refuse,
     handler: refuse,
     errorHandler: (error, request, reply) => {

@@ -30,7 +30,7 @@ export async function csrfAnswer(context: RequestContext): Promise<Answer> {
     const uncached = { ...UNCACHED, "cache-control": "private, no-cache, no-store" };
     return { ...answer, headers: { ...headers, ...uncached }, cookies };
   } catch (error) {
-    return errorAnswer(error as Error, context);
+    return errorAnswer(error, context);
   }
 }
 

@@ -37,7 +37,7 @@ export async function linkAccount(
   if (type !== "oauth" && type !== "oidc") {
     throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", `There is no OAuth provider "${provider}".`);
   }
-  if (!["pkce", "state", "nonce"].some((check) => checks.includes(check as "state"))) {
+  if (!["pkce", "state", "nonce"].some((check) => checks.includes(check))) {
     throw invalid("linkAccount()", `give "${provider}" a check: \`checks: ["pkce", "state"]\`.`);
   }
   if (formPost && settings.cookie.options.sameSite !== "none") {

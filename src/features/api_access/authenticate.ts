@@ -209,7 +209,7 @@ export class AccessTokens {
     if (iss !== server.issuer) throw new Refused("The issuer says that it is of another issuer.");
     if (![aud].flat().includes(audience ?? server.audience)) throw new Refused("It is for another audience.");
     if (exp !== undefined && exp <= Date.now() / 1000) throw new Refused("It has expired.");
-    return { ...claims, iss } as AccessTokenClaims;
+    return { ...claims, iss };
   }
 
   /** Checks a proof of possession of the key (RFC 9449 section 4.3), which counts once. */

@@ -209,7 +209,7 @@ export class FastifyAuthInstrumentation {
   get #instruments(): ReturnType<typeof instrumentsOf> {
     const provider = this.#meters ?? metrics.getMeterProvider();
     if (this.#made?.provider !== provider) this.#made = instrumentsOf(provider);
-    return this.#made!;
+    return this.#made;
   }
 
   #observe(observed: Observed<Operation>): void {

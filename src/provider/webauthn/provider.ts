@@ -3,19 +3,19 @@ import type { Provider } from "@auth/core/providers";
 import type { PublicOrigin } from "../../http/origin.ts";
 import { decodeBase64Url } from "../../utils/decode.ts";
 import type { WebAuthnConfig } from "../types.ts";
-import { bridgeLibrary, type Library, type LibraryFunction } from "./bridge.ts";
+import { bridgeLibrary, type LibraryFunction } from "./bridge.ts";
 
 /** Replaces the verification of a WebAuthn provider; any other provider stays as it is. */
 export function prepareWebAuthnProvider(provider: Provider): Provider {
   const shipped = provider as unknown as WebAuthnConfig;
   if (shipped.type !== "webauthn") return provider;
-  const library = bridgeLibrary(shipped.simpleWebAuthn as Library);
+  const library = bridgeLibrary(shipped.simpleWebAuthn);
   const once = acceptOnce();
   const wantsAttestation = (shipped.registrationOptions?.attestationType ?? "none") !== "none";
   const register = library.verifyRegistrationResponse;
   library.verifyAuthenticationResponse = once(library.verifyAuthenticationResponse);
   library.verifyRegistrationResponse = once(wantsAttestation ? register : withoutAttestation(register));
-  return { ...shipped, simpleWebAuthn: library } as unknown as Provider;
+  return { ...shipped, simpleWebAuthn: library };
 }
 
 /** How long core accepts a challenge, in milliseconds, with its clock tolerance. */
