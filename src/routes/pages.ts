@@ -26,9 +26,8 @@ export async function csrfAnswer(context: RequestContext): Promise<Answer> {
       context.logger.warn("csrf-disabled");
       return { status: 404, headers: {}, cookies };
     }
-    const { headers, ...answer } = jsonAnswer({ csrfToken });
-    const uncached = { ...UNCACHED, "cache-control": "private, no-cache, no-store" };
-    return { ...answer, headers: { ...headers, ...uncached }, cookies };
+    const answer = jsonAnswer({ csrfToken });
+    return { ...answer, headers: { ...answer.headers, ...UNCACHED }, cookies };
   } catch (error) {
     return errorAnswer(error, context);
   }
