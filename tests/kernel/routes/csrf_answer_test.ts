@@ -83,6 +83,19 @@ for (const [name, overrides] of Object.entries(CONFIGS)) {
   });
 }
 
+Deno.test("a POST of signin without a provider needs the token, too, and changes no cookie without one", async () => {
+  await using app = await testApp(testConfig());
+  const client = new Client(app);
+  const csrfToken = await client.csrfToken();
+  const callbackUrl = "/home";
+  const refused = await client.post("/auth/signin", { callbackUrl });
+  assertMatch(String(refused.headers.location), /error=MissingCSRF/);
+  assertEquals(refused.headers["set-cookie"], undefined);
+  const { headers } = await client.post("/auth/signin", { csrfToken, callbackUrl });
+  assertEquals(headers.location, "http://localhost/auth/signin");
+  assertMatch([headers["set-cookie"]].flat().join(), /authjs\.callback-url=/);
+});
+
 Deno.test("with skipCSRFCheck there is no token, and users sign in without one", async () => {
   await using app = await testApp(testConfig({ skipCSRFCheck }));
   assertEquals((await app.inject("/auth/csrf")).statusCode, 404);
