@@ -38,9 +38,8 @@ export function filesOf(
     variables: variables.map(({ name, about, example }) => `\n# ${about}\n${name}=${example}`),
     testVariables: variables.map(({ name, test }) => `${name}=${test}`),
   };
-  const random = (bytes: number) => randomBytes(bytes).toString("base64url");
-  const secrets = { secret: random(33) };
-  const env = render(TEMPLATES[".env.example"]!, flags, { ...values, ...secrets });
+  const secret = randomBytes(33).toString("base64url");
+  const env = render(TEMPLATES[".env.example"]!, flags, { ...values, secret });
   const unset = [...env.matchAll(/^(\w+)=$/gm)].map(([, variable]) => `\`${variable}\``);
   if (unset.length > 0) flags.add("unset");
 
