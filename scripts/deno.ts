@@ -10,8 +10,8 @@
  * there the same files run over the stand-ins in `tests/support/std/`, through another configuration and another lock
  * file, both derived, too.
  *
- * Versions come from `scripts/packages/deno.lock`. Where `CI` is set, a lock file that lacks something is an error; `--no-lock` takes the
- * newest version in each range instead.
+ * Versions come from `scripts/packages/deno.lock`. If `CI` is set, a lock file that lacks something is an error;
+ * `--no-lock` takes the newest version in each range instead.
  *
  * @module
  */

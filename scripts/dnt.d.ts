@@ -1,6 +1,6 @@
 /**
  * The part of dnt's options that `npm_dnt.ts` sets, to check that file if JSR, which alone has dnt, does not answer.
- * Where it answers, the file is checked against dnt itself.
+ * If it answers, the file is checked against dnt itself.
  */
 export interface BuildOptions {
   cwd?: string;

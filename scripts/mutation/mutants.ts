@@ -81,7 +81,7 @@ function returnedBy(node: ts.Node): ts.Node | undefined {
   return /^(?:undefined|null|false)$/.test(given.getText()) ? undefined : given;
 }
 
-/** Where its caller waits for the promise anyway. */
+/** Whether its caller waits for the promise anyway. */
 function isReturned(node: ts.AwaitExpression): boolean {
   if (!ts.isReturnStatement(node.parent)) return ts.isArrowFunction(node.parent);
   return !ts.isTryStatement(

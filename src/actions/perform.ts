@@ -127,7 +127,7 @@ async function contextOf(
   const parameters = set && new URLSearchParams(authBody(set, action) as Record<string, string>);
   const context = requestContext(request as unknown as FastifyRequest, {
     action,
-    // A guard begins a sign-in where links lead to.
+    // A guard begins sign-ins on routes that any link may lead to.
     limited: provider === undefined || byGuard ? undefined : "requests",
     method: "POST",
     query: String(parameters ?? ""),

@@ -18,7 +18,10 @@ export function isDiscoveryUrl(url: URL): boolean {
   return url.pathname.endsWith(WELL_KNOWN);
 }
 
-/** @param url Where the document of its issuer would be, which may not be where it is (`from`). */
+/**
+ * @param url The address below its issuer, which core asks.
+ * @param from The address that was asked, which `wellKnown` may have named.
+ */
 export function checkedDocument(
   text: string,
   url: URL,

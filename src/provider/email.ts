@@ -66,7 +66,7 @@ function correctedSettings(provider: EmailConfig, env: Environment): Partial<Ema
   return {
     // Loops has an empty key by default, for which core ignores the environment.
     ...(!apiKey && fromEnv && { apiKey: fromEnv }),
-    // These two send `from` as a bare address, where a display name is invalid.
+    // These two send `from` as an address alone, in which a display name is invalid.
     ...(from && isBare && { from: from.replace(/^.*<(.*)>\s*$/s, "$1") }),
   };
 }

@@ -24,7 +24,7 @@ export interface MailSettings {
 /** The sender in core's factories, an address at the site of Auth.js. */
 const CORE_SENDER = "Auth.js <no-reply@authjs.dev>";
 
-/** The provider, which sends our mail where core's factory would send its own. */
+/** The provider, which sends our mail in place of that of core's factory. One of the application stays. */
 export function writeEmails(provider: Provider, settings: MailSettings): Provider {
   const given = provider as EmailConfig & { readonly [SMTP]?: SmtpParts };
   if (given.type !== "email") return provider;

@@ -57,8 +57,8 @@ export async function openCounters(plugin: RateLimitPlugin, settings: RateLimitS
   // So no address or name of a user is in Redis, and without the secret none can be guessed.
   const secretKey = new Uint8Array(hkdfSync("sha256", secret, "", "fastify-authjs rate limit", 32));
   const commands = redis && redisCommands(redis, log);
-  // An instance of Fastify that answers nothing: below one where the application has registered the plugin, it
-  // makes no counters of its own, and one that has started takes no plugin. A configuration may come later.
+  // An instance of Fastify of its own, which answers nothing. That of the application may have the plugin already,
+  // which then makes no other counters; and one that has started, which a configuration may come after, takes none.
   const host = Fastify();
   const open = async (name: LimitName): Promise<Counter> => {
     const limit = settings[name];

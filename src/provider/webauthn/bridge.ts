@@ -1,7 +1,7 @@
 /** The functions of `@simplewebauthn/server` 14 for core, which calls them as those of version 9. */
 import { Buffer } from "node:buffer";
 
-// deno-lint-ignore no-explicit-any -- its types are in a package that is installed only where it is used
+// deno-lint-ignore no-explicit-any -- its types are in a package that is installed only if it is used
 export type LibraryFunction = (options: any) => Promise<any>;
 
 export type Library = Record<
