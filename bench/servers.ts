@@ -75,7 +75,7 @@ export interface LoadRequest {
 }
 
 /** What a server is asked. */
-export interface Asked {
+interface Asked {
   readonly requests: readonly LoadRequest[];
   /** Whether each request has the session cookie of another user. */
   readonly manyUsers?: boolean;
@@ -84,7 +84,7 @@ export interface Asked {
 }
 
 /** For how long a server is asked: for so many seconds, or until each request was sent so often. */
-export type Extent = { readonly seconds: number } | { readonly turns: number };
+type Extent = { readonly seconds: number } | { readonly turns: number };
 
 export interface Load {
   readonly perSecond: number;

@@ -31,7 +31,7 @@ export interface NpmBuild {
 }
 
 /** What builds the package. */
-export type Builder = "dnt" | "pack";
+type Builder = "dnt" | "pack";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 

@@ -4,7 +4,7 @@
  */
 
 /** What is said of an option of core. */
-export interface OptionText {
+interface OptionText {
   text: string;
   default?: string;
   /** If the type has a name of its own, whose parts `deno doc` does not show. */

@@ -12,7 +12,7 @@ export interface DenoConfig {
 }
 
 /** Where an entry point's types and code lie. `default` serves `import` and `require()`. */
-export interface ExportTarget {
+interface ExportTarget {
   types: string;
   default: string;
 }

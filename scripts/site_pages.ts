@@ -42,14 +42,14 @@ interface Place {
 }
 
 /** A page, as far as the sidebar needs it. */
-export interface PageText {
+interface PageText {
   /** Its name, such as `guards.md`. */
   name: string;
   text: string;
 }
 
 /** A group of the sidebar, in the shape that VitePress takes. */
-export interface SidebarGroup {
+interface SidebarGroup {
   text: string;
   collapsed: boolean;
   items: { text: string; link: string }[];

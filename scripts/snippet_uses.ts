@@ -10,7 +10,7 @@ import { type TOTP, URI } from "otpauth";
 import { Client } from "../tests/support/client.ts";
 
 /** Uses the server of a snippet, which may have exports. It throws if an answer is not the promised one. */
-export type Use = (app: FastifyInstance, snippet: { config?: FastifyAuthConfig }) => Promise<void>;
+type Use = (app: FastifyInstance, snippet: { config?: FastifyAuthConfig }) => Promise<void>;
 
 /** The uses of the complete snippets, by page. */
 export const USES: Readonly<Record<string, readonly Use[]>> = {

@@ -58,7 +58,7 @@ export function declarationText(name: string, { kind, def }: { kind: string; def
 }
 
 /** The name of a parameter. One that is taken apart has none. */
-export function paramName(param: Node): string {
+function paramName(param: Node): string {
   if (param.kind === "assign") return paramName(param.left);
   return param.kind === "rest" ? paramName(param.arg) : param.name ?? "options";
 }

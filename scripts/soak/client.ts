@@ -14,7 +14,7 @@ export interface Answer {
 }
 
 /** What is sent. */
-export interface Sent {
+interface Sent {
   readonly form?: Record<string, string>;
   readonly json?: unknown;
   readonly headers?: Record<string, string>;

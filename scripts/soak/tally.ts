@@ -1,7 +1,7 @@
 /** What happened in a run: answers, faults, and everything that must not have happened. */
 
 /** A time in which a fault, and what follows from it, explains answers. */
-export interface FaultWindow {
+interface FaultWindow {
   readonly name: string;
   /** Whether calls of the store are answered. */
   readonly storeAnswers: boolean;
@@ -20,7 +20,7 @@ export interface FaultWindow {
 }
 
 /** Something that must not have happened. */
-export interface Finding {
+interface Finding {
   readonly kind: FindingKind;
   readonly text: string;
   /** Milliseconds since the start. */

@@ -16,7 +16,7 @@ import type { FastifyInstance } from "fastify";
 const HOW_TO_EXPORT = "Export the application, or a function that makes it, as in `export default app` or " +
   "`export default async () => app`; a module that makes it when it is loaded needs no export.";
 
-export class NoApp extends Error {}
+class NoApp extends Error {}
 
 /** Loads a module by its path, and makes its applications ready, within a time in milliseconds. */
 export async function loadApp(file: string, timeout: number) {

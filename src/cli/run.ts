@@ -5,7 +5,7 @@ import process from "node:process";
 import { parseArgs, type ParseArgsOptionsConfig, parseEnv } from "node:util";
 import { toText } from "./findings.ts";
 
-export type Outcome = Readonly<{ code: number; output: string; complaint: string }>;
+type Outcome = Readonly<{ code: number; output: string; complaint: string }>;
 
 const USAGE = `Usage: fastify-authjs <command>
 

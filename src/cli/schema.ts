@@ -2,7 +2,7 @@
 
 export const FORMATS = ["drizzle", "prisma", "sql"] as const;
 export const DIALECTS = ["sqlite", "postgres", "mysql"] as const;
-export type Dialect = typeof DIALECTS[number];
+type Dialect = typeof DIALECTS[number];
 
 /**
  * Of a column. `key` is compared, so MySQL needs a length; `text` may have thousands of characters; `user` is the id of

@@ -42,7 +42,7 @@ export interface ListedFeature {
 }
 
 /** Functions that take what acts, and then their own arguments. */
-export type Actions = Readonly<Record<string, (auth: never, ...given: never[]) => unknown>>;
+type Actions = Readonly<Record<string, (auth: never, ...given: never[]) => unknown>>;
 
 /** The functions of a feature, which are loaded with the first call, and the names of those that take a request. */
 export interface ListedActions {
@@ -158,7 +158,7 @@ export interface SessionSignIn {
   readonly logger: Pick<AuthLogger, "error" | "warnOnce">;
 }
 
-export interface SignInWithRow extends SessionSignIn {
+interface SignInWithRow extends SessionSignIn {
   /** The token of the row, and that of the session which the browser had. */
   readonly token: string;
   readonly heldToken: string;

@@ -8,7 +8,7 @@ import { PACKED_LANGUAGES } from "./texts/languages.ts";
 import type { Texts } from "./texts/texts.ts";
 
 export type Language = ChosenLanguage & Readonly<{ direction: "ltr" | "rtl"; texts: Texts }>;
-export type LanguageOptions = Pick<FastifyAuthPages, "language" | "languageMenu" | "texts">;
+type LanguageOptions = Pick<FastifyAuthPages, "language" | "languageMenu" | "texts">;
 
 export class Languages {
   readonly #options: LanguageOptions;

@@ -6,7 +6,7 @@ import type { Language } from "./language.ts";
 import { fragment } from "./parts.ts";
 import { fill } from "./texts/texts.ts";
 
-export interface SignInMail {
+interface SignInMail {
   readonly url: string;
   /** Six digits. */
   readonly code: string;

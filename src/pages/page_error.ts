@@ -1,5 +1,5 @@
 /** The errors that a query may name: those of core, of its documentation and of ours. */
-export const QUERY_ERRORS = [
+const QUERY_ERRORS = [
   "AccessDenied",
   "AccountNotLinked",
   "Callback",
@@ -21,7 +21,7 @@ export const QUERY_ERRORS = [
   "WebAuthnVerificationError",
 ] as const;
 
-export type QueryError = typeof QUERY_ERRORS[number];
+type QueryError = typeof QUERY_ERRORS[number];
 
 export type PageError =
   | QueryError

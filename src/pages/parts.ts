@@ -24,7 +24,7 @@ export function postForm(action: string, hidden: Attributes, content: Content, o
   return fragment`<form${attributes({ method: "post", action, ...others })}>${hiddenFields(hidden)}${content}</form>`;
 }
 
-export function hiddenFields(fields: Attributes): SafeHtml[] {
+function hiddenFields(fields: Attributes): SafeHtml[] {
   return Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => fragment`<input${attributes({ type: "hidden", name, value })}>`);

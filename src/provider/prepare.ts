@@ -16,7 +16,7 @@ import { applyWorkarounds, withoutRepeatedPath } from "./workarounds.ts";
 
 export const DEFAULT_PROVIDER_TIMEOUT = 10_000;
 
-export interface PrepareOptions extends ProviderLimits {
+interface PrepareOptions extends ProviderLimits {
   readonly env: Environment;
   readonly mail: MailSettings;
   /** If ID tokens are verified: `required` says whether a provider that publishes no keys is refused. */
@@ -80,7 +80,7 @@ function withDeadline(part: Settings, name: string, provider: string, { timeout 
   };
 }
 
-/** Where the `conform` is kept that the token endpoint has without this. */
+/** The key of the `conform` that the token endpoint had before. */
 const UNVERIFIED = Symbol("conform without verifying");
 
 export type TokenEndpoint = Omit<TokenEndpointHandler, "request" | "url"> & { readonly url?: string | URL };

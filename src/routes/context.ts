@@ -19,7 +19,7 @@ export interface Mount {
   readonly readSession: (request: FastifyRequest) => Promise<SessionRead>;
 }
 
-export interface ContextRequest extends Received {
+interface ContextRequest extends Received {
   readonly action: string;
   readonly parameters?: readonly string[] | undefined;
   readonly limited?: Limited | undefined;
@@ -45,7 +45,7 @@ export function requestContext(
   const sent = isOfName ? { ...fields, email: fields.username } : fields;
   const address = sent?.callbackUrl ?? callbackUrl;
   if (address) warnOfRefusal(address as string, origin, auth, log);
-  // That of a sign-in may be in the query, from where core would send it to the provider.
+  // That of a sign-in may be in the query, and core would send the query to the provider.
   const fallback = action === "signin" || action === "callback" ? callbackUrl : undefined;
   const choice = sent?.rememberMe as string | undefined;
   const body = sent && address !== undefined ? withCallbackUrl(sent, fallback, origin) : sent;

@@ -36,7 +36,7 @@ interface Events {
   beforeUserinfo: (answer: Answer, request: IncomingMessage) => void;
 }
 
-export interface Service {
+interface Service {
   readonly requestHandler: (request: IncomingMessage, response: ServerResponse) => void;
   on<Name extends keyof Events>(event: Name, listener: Events[Name]): void;
 }
