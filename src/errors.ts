@@ -163,26 +163,3 @@ export class AuthActionError extends FastifyAuthError {
     if (failure.retryAfter !== undefined) this.headers = { "retry-after": failure.retryAfter };
   }
 }
-
-/** A JSON Schema, in the dialect that `@fastify/swagger` takes for documents of every version. */
-export interface JsonSchema {
-  type?: string | readonly string[];
-  description?: string;
-  format?: string;
-  enum?: readonly unknown[];
-  properties?: Readonly<Record<string, JsonSchema>>;
-  required?: readonly string[];
-  additionalProperties?: boolean | JsonSchema;
-  headers?: Readonly<Record<string, JsonSchema>>;
-}
-
-/** The shape of an error with one of these codes, as Fastify sends it. */
-export function errorSchema(...codes: readonly string[]): JsonSchema {
-  const properties = {
-    statusCode: { type: "integer" },
-    code: { type: "string", enum: codes },
-    error: { type: "string" },
-    message: { type: "string" },
-  };
-  return { type: "object", required: Object.keys(properties), properties };
-}

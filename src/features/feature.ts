@@ -9,7 +9,7 @@ import type { AuthLogger, NoticeCode } from "../config/notices.ts";
 import type { Rule } from "../config/rules.ts";
 import type { Answer } from "../core/answer.ts";
 import type { AskedRequest, AuthInUse, Handler, ProviderContext, RequestContext } from "../core/context.ts";
-import type { FastifyAuthError, FastifyAuthErrorCode, JsonSchema } from "../errors.ts";
+import type { FastifyAuthError, FastifyAuthErrorCode } from "../errors.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import type { SignInPage } from "../pages/types.ts";
 import type { AuthRoute } from "../routes/table.ts";
@@ -87,6 +87,18 @@ export interface Feature {
   readonly routes?: readonly AuthRoute[];
   /** Throws what stops the boot. */
   configure(setup: Setup): Hooks;
+}
+
+/** A JSON Schema, in the dialect that `@fastify/swagger` takes for documents of every version. */
+export interface JsonSchema {
+  type?: string | readonly string[];
+  description?: string;
+  format?: string;
+  enum?: readonly unknown[];
+  properties?: Readonly<Record<string, JsonSchema>>;
+  required?: readonly string[];
+  additionalProperties?: boolean | JsonSchema;
+  headers?: Readonly<Record<string, JsonSchema>>;
 }
 
 /** Lets core end a sign-in that links an account to the user who is signed in. */

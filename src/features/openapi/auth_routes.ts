@@ -3,9 +3,9 @@ import type { CredentialsConfig } from "@auth/core/providers/credentials";
 import type { FastifySchema } from "fastify";
 import type { AuthInUse } from "../../core/context.ts";
 import type { ResolvedConfig } from "../../config/resolve.ts";
-import type { JsonSchema } from "../../errors.ts";
 import type { AuthRoute } from "../../routes/table.ts";
 import { isOpenIdProvider, type ProviderSummary } from "../../provider/summary.ts";
+import type { JsonSchema } from "../feature.ts";
 
 type Fields = Readonly<Record<string, JsonSchema>>;
 

@@ -2,8 +2,8 @@
 import type { FastifyInstance, RouteOptions } from "fastify";
 import { authInstance } from "../../instance/auth_instance.ts";
 import { cookieSettings } from "../../config/cookies.ts";
-import { errorSchema } from "../../errors.ts";
 import type { Guarding } from "../../guard/guard.ts";
+import type { JsonSchema } from "../feature.ts";
 
 /** An instance with the decorator of `@fastify/swagger`, which makes the document. */
 interface Documented {
@@ -165,6 +165,17 @@ function refusals(guards: readonly Guarding[], isOld: boolean): Record<string, u
     403: respond("The signed-in user may not use this route.", "FST_AUTHJS_FORBIDDEN"),
     503: respond("The database of the sessions failed.", "FST_AUTHJS_UNAVAILABLE"),
   };
+}
+
+/** The shape of an error with one of these codes, as Fastify sends it. */
+function errorSchema(...codes: readonly string[]): JsonSchema {
+  const properties = {
+    statusCode: { type: "integer" },
+    code: { type: "string", enum: codes },
+    error: { type: "string" },
+    message: { type: "string" },
+  };
+  return { type: "object", required: Object.keys(properties), properties };
 }
 
 /** Writes a value as YAML 1.2, of which JSON is a part: in blocks, with JSON's scalars. */
