@@ -89,18 +89,6 @@ export interface Feature {
   configure(setup: Setup): Hooks;
 }
 
-/** A JSON Schema, in the dialect that `@fastify/swagger` takes for documents of every version. */
-export interface JsonSchema {
-  type?: string | readonly string[];
-  description?: string;
-  format?: string;
-  enum?: readonly unknown[];
-  properties?: Readonly<Record<string, JsonSchema>>;
-  required?: readonly string[];
-  additionalProperties?: boolean | JsonSchema;
-  headers?: Readonly<Record<string, JsonSchema>>;
-}
-
 /** Lets core end a sign-in that links an account to the user who is signed in. */
 export type FinishLink = (
   call: { readonly wrapAdapter: (adapter: Adapter) => Adapter; readonly signedIn: SignedIn | undefined },
@@ -115,7 +103,8 @@ export interface Hooks extends SessionHooks {
   onAuthRequest?(asked: AskedRequest): Promise<void>;
   /** Whether a POST to an auth route may come from any site: its answer checks what it is. */
   takesForms?(asked: Pick<AskedRequest, "action" | "provider" | "request">): boolean;
-  readonly refusals?: Readonly<Record<number, JsonSchema>>;
+  /** Whether requests to routes that are `limited` may get a 429. */
+  readonly limits?: boolean;
   /** Answers a request to an auth route, or an action of the application, mostly by `answer`. */
   onAnswer?(context: RequestContext, answer: () => Promise<Answer>): Promise<Answer>;
   onSignInPage?(context: RequestContext): Pick<SignInPage, "lastUsed">;

@@ -5,7 +5,18 @@ import type { AuthInUse } from "../../core/context.ts";
 import type { ResolvedConfig } from "../../config/resolve.ts";
 import type { AuthRoute } from "../../routes/table.ts";
 import { isOpenIdProvider, type ProviderSummary } from "../../provider/summary.ts";
-import type { JsonSchema } from "../feature.ts";
+
+/** A JSON Schema, in the dialect that `@fastify/swagger` takes for documents of every version. */
+export interface JsonSchema {
+  type?: string | readonly string[];
+  description?: string;
+  format?: string;
+  enum?: readonly unknown[];
+  properties?: Readonly<Record<string, JsonSchema>>;
+  required?: readonly string[];
+  additionalProperties?: boolean | JsonSchema;
+  headers?: Readonly<Record<string, JsonSchema>>;
+}
 
 type Fields = Readonly<Record<string, JsonSchema>>;
 
@@ -30,13 +41,13 @@ export function authOperation(
   const { of, fields, ...operation } = description;
   const ids = of && [...config.providers.values()].filter(of).map(({ id }) => id);
   if (ids?.length === 0) return undefined;
-  const refusals = limited === undefined ? [] : hooks.map(({ refusals }) => refusals);
+  const isLimited = limited !== undefined && hooks.some(({ limits }) => limits);
   return {
     tags: ["Auth"],
     ...operation,
     ...(ids && { params: fieldsOf({ provider: { type: "string", enum: ids } }, "provider") }),
     ...(fields && { body: fieldsOf({ csrfToken: text("That of `csrf`."), ...fields(config) }, "csrfToken") }),
-    response: Object.assign({}, operation.response, ...refusals),
+    response: { ...operation.response as object, ...(isLimited && { 429: TOO_MANY }) },
   };
 }
 
@@ -51,6 +62,10 @@ const REDIRECT: JsonSchema = {
 
 const FAILED = { ...texts("error", "code", "message"), statusCode: { type: "integer" } };
 const FAILURE = answer("The request failed.", FAILED, "error");
+const TOO_MANY: JsonSchema = {
+  ...answer("There were too many attempts.", FAILED, "error"),
+  headers: { "Retry-After": { type: "integer", description: "Seconds until the next attempt." } },
+};
 const REFUSED = nothing("The request was refused, for a client that does not ask for the status of an error.");
 
 const TEXT_OR_NULL: JsonSchema = { type: ["string", "null"] };

@@ -3,7 +3,7 @@ import type { FastifyInstance, RouteOptions } from "fastify";
 import { authInstance } from "../../instance/auth_instance.ts";
 import { cookieSettings } from "../../config/cookies.ts";
 import type { Guarding } from "../../guard/guard.ts";
-import type { JsonSchema } from "../feature.ts";
+import type { JsonSchema } from "./auth_routes.ts";
 
 /** An instance with the decorator of `@fastify/swagger`, which makes the document. */
 interface Documented {

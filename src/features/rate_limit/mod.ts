@@ -112,20 +112,7 @@ export const rateLimit: Feature = {
         const limits = await shared.limits;
         return limits === undefined ? await answer() : await limits.answer(context, answer, settings.accountName);
       },
-      refusals: {
-        429: {
-          type: "object",
-          description: "There were too many attempts.",
-          required: ["error"],
-          properties: {
-            error: { type: "string" },
-            code: { type: "string" },
-            message: { type: "string" },
-            statusCode: { type: "integer" },
-          },
-          headers: { "Retry-After": { type: "integer", description: "Seconds until the next attempt." } },
-        },
-      },
+      limits: true,
     };
   },
 };
