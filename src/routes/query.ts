@@ -94,10 +94,10 @@ function isAuthorizationParameter(name: string): boolean {
 /** Replaces an unknown error, since any site can link to a page with one. */
 function setError(parameters: URLSearchParams, action: string): void {
   const error = parameters.get("error");
-  const isOfCode = action === "verify-request" && CODE_ERRORS.some((each) => each === error);
-  if (action === "verify-request" && !isOfCode) parameters.delete("error");
-  else if (action === "signin" && error === "") parameters.delete("error");
-  else if (action === "error" || (action === "signin" && error !== null)) {
+  if (action === "verify-request") {
+    if (!CODE_ERRORS.some((each) => each === error)) parameters.delete("error");
+  } else if (action === "signin" && !error) parameters.delete("error");
+  else if (action === "error" || action === "signin") {
     parameters.set("error", isQueryError(error) ? error : "Default");
   }
   if (action === "error" && errorForCode(error, parameters.get("code")) === undefined) parameters.delete("code");
