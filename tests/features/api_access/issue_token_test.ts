@@ -73,7 +73,7 @@ Deno.test("keys in the store are sealed, shared, published without their private
   const published = await keys(two.app);
   assertEquals([published.length, Object.keys(published[0]!).includes("d")], [1, false]);
   assertEquals([...kept.values()].some((value) => value.includes('"d"')), false);
-  await withClock(async () => {
+  await withClock(async (clock) => {
     const later = new Client(two.app);
     await later.signIn({ username: "ada", password: "open" });
     const { kid } = decodeProtectedHeader((await later.get("/token")).body);
@@ -83,6 +83,8 @@ Deno.test("keys in the store are sealed, shared, published without their private
       [kid, kids[0]],
       "the old one is published, too",
     );
+    clock.now += 10 * 86_400_000;
+    assertEquals((await keys(two.app)).map((key) => key.kid), [kid], "after 40 days it is not");
   }, Date.now() + 31 * 86_400_000);
 });
 
