@@ -1,6 +1,7 @@
 /** "Confirm it's you": the page on which a user who is signed in does so again. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import GitHub from "fastify-authjs/providers/github";
+import Google from "fastify-authjs/providers/google";
 import { passwordProvider, testApp, testConfig } from "../../support/app.ts";
 import { Client, formIn } from "../../support/client.ts";
 
@@ -23,4 +24,18 @@ Deno.test("a password that fails leaves the page with its name and its ways", as
   const signedIn = await client.post(action, { ...fields, username: "ada", password: "open" });
   assertEquals(signedIn.headers.location, "http://localhost/bank");
   assertStringIncludes((await client.get("/auth/signin")).body, "You are signed in as");
+});
+
+Deno.test("the forms of authorization servers ask them for what the guard requires, and for nothing else", async () => {
+  const settings = { clientId: "id", clientSecret: "secret" };
+  await using app = await testApp(testConfig({ providers: [passwordProvider(), GitHub(settings), Google(settings)] }));
+  const client = new Client(app);
+  await client.signIn({ username: "ada", password: "open" });
+  const required = "max_age=60&acr_values=mfa&prompt=login";
+  const page = await client.get(`/auth/signin?${required}&ways=github+google&email=ada%40example.com`);
+  const actions = [...page.body.matchAll(/<form[^>]* action="([^"]+)"/g)].map(([, action]) => action);
+  assertEquals(
+    actions.map((action) => action?.replaceAll("&amp;", "&")),
+    ["github", "google"].map((id) => `/auth/signin/${id}?${required}`),
+  );
 });
