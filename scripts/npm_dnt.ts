@@ -3,7 +3,6 @@ import { build as dnt } from "@deno/dnt";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { NpmBuild } from "./build_npm.ts";
-import type { PackageJson } from "./package_json.ts";
 import { readTestFiles } from "./portable_tests.ts";
 
 /** Fills `outDir` with `esm/**`: what is published, and nothing else. */

@@ -1,6 +1,6 @@
 /** Reads the session of a request. */
 import { FastifyAuthError } from "./errors.ts";
-import { type assertRequest, assertSessionArguments } from "./utils/arguments.ts";
+import { assertSessionArguments } from "./utils/arguments.ts";
 import { readSession } from "./instance/read_session.ts";
 import { Tenants } from "./instance/tenants.ts";
 import type { ConfigForRequest, FastifyAuthConfig, GetSessionResult, Session, SessionRequest } from "./types.ts";
