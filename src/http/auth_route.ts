@@ -43,8 +43,9 @@ export function keepRequest(request: Holder, id: string | undefined, origin: Pub
 /** @returns A copy, which hooks of the application may write to. */
 export function keepBody({ [RECEIVED]: held }: Holder, body: unknown): unknown {
   if (held !== undefined) held.body = body; // a route matched
-  const isFlat = isJsonObject(body) && Object.values(body).every((value) => typeof value !== "object");
-  return isFlat ? { ...body } : JSON.parse(JSON.stringify(body)); // three times as fast as a structured clone
+  let copy = isJsonObject(body) ? { ...body } : undefined;
+  for (const name in copy) if (typeof copy?.[name] === "object") copy = undefined;
+  return copy ?? JSON.parse(JSON.stringify(body)); // three times as fast as a structured clone
 }
 
 export function receivedRequest(request: Holder): Received {
