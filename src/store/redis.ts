@@ -80,16 +80,17 @@ export function redisStore(client: IoRedisClient | NodeRedisClient, options: Red
   const get = async (key: string) => {
     const [, hash, field] = FIELD.exec(key) ?? [];
     const found = hash === undefined ? await send("GET", value(key)) : await send("HGET", `${prefix}${hash}`, field!);
-    return typeof found === "string" ? found : undefined;
+    // A client may be set to give buffers.
+    return found === null || found === undefined ? undefined : String(found);
   };
   return {
     get: (keys) => Promise.all(keys.map(get)),
     set: async (key, text, milliseconds) =>
       void await send("SET", value(key), text, "PX", `${Math.ceil(milliseconds)}`),
     lock: async (key, owner, milliseconds) =>
-      await send("SET", lock(key), owner, "NX", "PX", `${Math.ceil(milliseconds)}`) === "OK",
+      String(await send("SET", lock(key), owner, "NX", "PX", `${Math.ceil(milliseconds)}`)) === "OK",
     unlock: async (key, owner) => void await send("EVAL", UNLOCK, "1", lock(key), owner),
-    members: async (key) => (await send("EVAL", MEMBERS, "1", set(key)) ?? []) as string[],
+    members: async (key) => ((await send("EVAL", MEMBERS, "1", set(key)) ?? []) as unknown[]).map(String),
     add: async (key, member, milliseconds) =>
       void await send("EVAL", ADD, "1", set(key), member, `${Math.ceil(milliseconds)}`),
     remove: async (key, member) => void await send("ZREM", set(key), member),

@@ -24,7 +24,8 @@ import {
 import Credentials from "fastify-authjs/providers/credentials";
 import { redisStore } from "fastify-authjs/redis";
 import { Redis } from "ioredis";
-import { createClient } from "redis";
+import { Buffer } from "node:buffer";
+import { createClient, RESP_TYPES } from "redis";
 import { captureLog, passwordProvider, SECRET, testApp, testConfig } from "../../support/app.ts";
 import { Client, setCookies } from "../../support/client.ts";
 import { withClock } from "../../support/clock.ts";
@@ -709,6 +710,14 @@ const STORES: Record<string, () => Promise<OpenStore>> = {
     },
     async redis() {
       const client = createClient({ url });
+      await client.connect();
+      const store = redisStore(client, { prefix: `test-${crypto.randomUUID()}:` });
+      return { store, [Symbol.asyncDispose]: async () => void await client.close() };
+    },
+    async "redis with buffers"() {
+      const { BLOB_STRING, SIMPLE_STRING } = RESP_TYPES;
+      const typeMapping = { [BLOB_STRING]: Buffer, [SIMPLE_STRING]: Buffer };
+      const client = createClient({ url, commandOptions: { typeMapping } });
       await client.connect();
       const store = redisStore(client, { prefix: `test-${crypto.randomUUID()}:` });
       return { store, [Symbol.asyncDispose]: async () => void await client.close() };
