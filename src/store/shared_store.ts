@@ -92,10 +92,21 @@ export class SharedStore {
   async #send<Name extends keyof Store>(name: Name, args: Arguments<Name>): Promise<Answer<Name>> {
     const store = this.store as unknown as Record<Name, (...args: Arguments<Name>) => Promise<Answer<Name>>>;
     const answer = await store[name](...args);
-    // One of the application's own may return nothing: then it is not known whether a session has ended.
-    if ((name === "get" || name === "members") && !Array.isArray(answer)) {
-      throw new TypeError("It returned no array.");
-    }
+    const problem = problemOf(name, args, answer);
+    if (problem !== undefined) throw new TypeError(problem);
     return answer;
   }
+}
+
+/** What is wrong with an answer: of a wrong one it would not be known whether a session has ended. */
+function problemOf(method: keyof Store, [asked]: readonly unknown[], answer: unknown): string | undefined {
+  const isText = (value: unknown) => typeof value === "string";
+  if (method === "lock") return answer === undefined ? "It must return whether the lock was acquired." : undefined;
+  if (method === "members") {
+    return Array.isArray(answer) && answer.every(isText) ? undefined : "It must return an array of strings.";
+  }
+  if (method !== "get") return undefined;
+  const isRight = Array.isArray(answer) && answer.length === (asked as readonly string[]).length &&
+    answer.every((value) => value === undefined || value === null || isText(value));
+  return isRight ? undefined : "It must return an array with the string of each key, in their order, or null.";
 }

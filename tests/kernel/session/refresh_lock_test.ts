@@ -395,7 +395,7 @@ Deno.test("a result of a process with another secret is not used, and the sessio
 
 Deno.test("a value in the store that was not written for it is told of", async () => {
   const store = testStore();
-  store.get = () => Promise.resolve(["garbage"]);
+  store.get = (keys) => Promise.resolve(keys.map(() => "garbage"));
   await using fleet = await processes(1, { store });
   const { all, me } = fleet;
   await me(all[0]!);

@@ -482,6 +482,31 @@ Deno.test("a store that returns nothing has failed", () => {
   );
 });
 
+Deno.test("a store that answers in another form has failed, and the log says what it must return", async () => {
+  const parsed = (value: string | null | undefined) => value && JSON.parse(value);
+  const wrong: [name: keyof Store, change: (answer: unknown) => unknown, said: string][] = [
+    ["get", (found) => (found as string[]).filter(Boolean), "with the string of each key"],
+    ["get", (found) => (found as string[]).map(parsed), "with the string of each key"],
+    ["members", (found) => new Set(found as string[]), "an array of strings"],
+    ["lock", () => undefined, "whether the lock was acquired"],
+  ];
+  for (const [name, change, said] of wrong) {
+    const inner = memoryStore();
+    const call = inner[name] as (...args: unknown[]) => Promise<unknown>;
+    let isWrong = false;
+    const answer = async (...args: unknown[]) => isWrong ? change(await call(...args)) : await call(...args);
+    const { logger, lines } = captureLog();
+    const store = { ...inner, [name]: answer };
+    const auth = createAuth(testConfig({ store, revocable: true, callbacks: changing }));
+    await using app = await sessionsApp(auth, { logger });
+    const client = await signedIn(app);
+    isWrong = true;
+    const statuses = [(await client.get("/auth/session")).statusCode, (await client.get("/sessions")).statusCode];
+    assertEquals(statuses, { get: [503, 503], members: [200, 503], lock: [200, 200] }[name as "get"], name);
+    assert(lines.some((line) => JSON.stringify(line).includes(said)), `${name}: ${said}`);
+  }
+});
+
 Deno.test("a sign-in that cannot be recorded fails with 503, and a sign-out removes the cookie all the same", () =>
   withSetup(async ({ app, store }) => {
     const client = await signedIn(app);
