@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from "jose";
 import { signedInAs } from "../../actions/account_rows.ts";
 import type { ActionAuth } from "../../actions/perform.ts";
+import { isFilled } from "../../config/rules.ts";
 import { type Answer, jsonAnswer } from "../../core/answer.ts";
 import type { AuthInUse, RequestContext } from "../../core/context.ts";
 import { FastifyAuthError } from "../../errors.ts";
@@ -125,19 +126,23 @@ async function newKey(): Promise<SigningKey> {
   return { jwk: { ...await exportJWK(privateKey), kid: randomUUID(), alg: "ES256" }, at: Date.now() };
 }
 
+/** By the type of a key and its curve. */
+const ALGORITHMS: Readonly<Record<string, string>> = { "EC P-256": "ES256", "OKP Ed25519": "EdDSA" };
+
 /** @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID`, without what is in the variable. */
 function keysIn(text: string): SigningKey[] {
   try {
     const { keys } = JSON.parse(text) as { keys: JWK[] };
     return keys.map((jwk) => {
-      const { kid, alg = jwk.kty === "OKP" ? "EdDSA" : "ES256", d, kty } = jwk;
-      if (!kid || !d || (alg !== "ES256" && alg !== "EdDSA")) throw new Error(String(kty));
+      const { kid, d, kty, crv } = jwk;
+      const alg = ALGORITHMS[`${kty} ${crv}`];
+      if (!isFilled(kid) || !d || alg === undefined || (jwk.alg ?? alg) !== alg) throw new Error(kty);
       return { jwk: { ...jwk, kid, alg }, at: 0 };
     });
   } catch {
     throw invalid(
       "AUTH_SIGNING_KEYS",
-      'write a JWK Set as JSON, `{"keys":[…]}`, of private keys for ES256 or EdDSA, each with `kid`.',
+      'write a JWK Set as JSON, `{"keys":[…]}`, of private keys for ES256 (P-256) or EdDSA (Ed25519), each with `kid`.',
     );
   }
 }

@@ -155,6 +155,19 @@ Deno.test("what cannot be issued is said", async () => {
     assertMatch(body, /write a JWK Set/);
     assertEquals(body.includes("secret-part"), false);
   });
+  const wrong = [
+    { kty: "RSA" },
+    { kty: "EC", crv: "P-384" },
+    { kty: "OKP", crv: "X25519" },
+    { kty: "EC", crv: "P-256", alg: "EdDSA" },
+    { kty: "EC", crv: "P-256", kid: 1 },
+  ];
+  for (const jwk of wrong) {
+    const keys = JSON.stringify({ keys: [{ kid: "1", d: "AQ", ...jwk }] });
+    await withEnvironment({ AUTH_SIGNING_KEYS: keys }, async () => {
+      assertMatch(await failing({}), /AUTH_SIGNING_KEYS: write a JWK Set/, keys);
+    });
+  }
   const session = () => {
     throw new Error("boom");
   };
