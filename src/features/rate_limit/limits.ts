@@ -8,6 +8,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { NoticeCode } from "../../config/notices.ts";
 import type { Answer } from "../../core/answer.ts";
 import type { AskedRequest, AuthInUse, ProviderContext, RequestContext } from "../../core/context.ts";
+import { errorAnswer } from "../../core/failure.ts";
 import { csrfRefusal } from "../../core/flow.ts";
 import { FastifyAuthError, TooManyRequests } from "../../errors.ts";
 import { isPrefetch } from "../../http/request.ts";
@@ -122,7 +123,12 @@ export async function openLimits(scope: FastifyInstance, settings: RateLimitSett
       const kind = kindOf(context);
       // Such requests must not use up the mails and tokens of a user.
       if (kind === undefined || (kind !== "attempt" && csrfRefusal(context) !== undefined)) return await run();
-      const name = await nameOf(kind, context, accountName);
+      let name: string | undefined;
+      try {
+        name = await nameOf(kind, context, accountName);
+      } catch (cause) {
+        return errorAnswer(new Error("`rateLimit.accountName` failed: the attempt is refused.", { cause }), context);
+      }
       const account = name === undefined ? undefined : `${kind} ${provider?.id ?? ""} ${name}`;
       if (kind !== "attempt") {
         if (account !== undefined) await countOne(kind, account);

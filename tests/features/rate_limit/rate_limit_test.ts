@@ -151,6 +151,16 @@ Deno.test("rateLimit.accountName may give a number or a promise, and null if the
   }
 });
 
+Deno.test("an attempt whose account rateLimit.accountName cannot tell is refused, and the log says why", async () => {
+  const { logger, lines } = captureLog();
+  const accountName = ({ name }: Readonly<Record<string, unknown>>) => (name as string).toLowerCase();
+  await using app = await testApp(testConfig({ rateLimit: { accountName } }), { logger });
+  const answer = await at(app).signIn(ADA);
+  assertEquals([statusOf(answer), answer.headers.location], [302, "http://localhost/auth/error?error=Configuration"]);
+  const [{ msg } = {}] = lines.filter(({ level }) => level === 50);
+  assertMatch(String(msg), /`rateLimit\.accountName` failed.*toLowerCase/);
+});
+
 Deno.test("requests of one address are limited: sign-ins and callbacks, not pages, tokens and sessions", async () => {
   const providers = [GitHub({ clientId: "id", clientSecret: "secret" }), passwordProvider()];
   await using app = await limitedApp({ address: limit(4) }, { providers });
