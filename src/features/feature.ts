@@ -63,6 +63,7 @@ export interface GuardSecurity {
   readonly isAlone: boolean;
   readonly name: string;
   readonly scheme: { readonly type: string; readonly scheme: string; readonly description: string };
+  readonly scopes: readonly string[];
 }
 
 /** What a feature adds to guards, besides {@linkcode Hooks.onGuard}. */
@@ -74,8 +75,8 @@ export interface ListedGuard {
   readonly security?: (options: FeatureGuardOptions) => GuardSecurity | undefined;
   /** What is wrong with them if the configuration does not use the feature. */
   readonly unused: string;
-  /** The code of the 401 that a guard with them may answer with. */
-  readonly code: FastifyAuthErrorCode;
+  /** The code of the 401 that a guard with them may answer with, besides that of a request without a session. */
+  readonly code?: FastifyAuthErrorCode;
 }
 
 export interface Feature {

@@ -158,7 +158,7 @@ export function sessionGuard(
     return await sendToSignIn(visit, refusal, access);
   }
 
-  const codes = features.map(({ guard }) => guard.code);
+  const codes = features.flatMap(({ guard }) => guard.code ?? []);
   const security = features.flatMap(({ guard }) => guard.security?.(options) ?? []);
   return Object.assign(guard, {
     [GUARD]: (config: unknown) => isOpen(config) ? undefined : { source, codes, security },

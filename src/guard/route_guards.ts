@@ -183,7 +183,8 @@ function guardsOf(route: RouteOptions, scope: FastifyInstance): Guarding[] {
 function inBoth(some: readonly GuardSecurity[], others: readonly GuardSecurity[]): GuardSecurity[] {
   return some.flatMap((way) => {
     const other = others.find(({ name }) => name === way.name);
-    return other === undefined ? [] : [way.isAlone ? way : other];
+    if (other === undefined) return [];
+    return [{ ...(way.isAlone ? way : other), scopes: [...new Set([...way.scopes, ...other.scopes])] }];
   });
 }
 

@@ -32,12 +32,9 @@ export const GUARD: ListedGuard = {
         '`tokens: ["session", "access"]`.';
   },
   unused: "`tokens`, `scopes` and `audience` need `apiAccess` in the configuration, which names the issuers.",
-  code: "FST_AUTHJS_UNAUTHENTICATED",
   security({ tokens = [], scopes = [] }) {
     if (!tokens.includes("access")) return undefined;
-    const wanted = scopes.length > 0 ? ` with the scopes ${scopes.join(", ")}` : "";
-    const description = `An access token (RFC 6750, RFC 9449)${wanted}.`;
-    const scheme = { type: "http", scheme: "bearer", description };
-    return { isAlone: !tokens.includes("session"), name: "accessToken", scheme };
+    const scheme = { type: "http", scheme: "bearer", description: "An access token (RFC 6750, RFC 9449)." };
+    return { isAlone: !tokens.includes("session"), name: "accessToken", scheme, scopes };
   },
 };

@@ -152,6 +152,8 @@ function areSame(one: Scheme, other: Scheme): boolean {
 
 function refusals(guards: readonly Guarding[], isOld: boolean): Record<string, unknown> {
   const codes = [...new Set(guards.flatMap(({ codes }) => codes))];
+  const scopes = guards.flatMap(({ security }) => security).flatMap(({ scopes }) => scopes);
+  const needed = scopes.length > 0 ? ` An access token needs the scopes ${scopes.join(", ")}.` : "";
   const respond = (description: string, ...codes: string[]) => {
     const schema = errorSchema(...codes);
     return { description, ...(isOld ? { schema } : { content: { "application/json": { schema } } }) };
@@ -162,7 +164,7 @@ function refusals(guards: readonly Guarding[], isOld: boolean): Record<string, u
   const unauthenticated = `${why}. A browser that requests a page is redirected to ${where} instead (302).`;
   return {
     401: respond(unauthenticated, "FST_AUTHJS_UNAUTHENTICATED", ...codes),
-    403: respond("The signed-in user may not use this route.", "FST_AUTHJS_FORBIDDEN"),
+    403: respond(`The signed-in user may not use this route.${needed}`, "FST_AUTHJS_FORBIDDEN"),
     503: respond("The database of the sessions failed.", "FST_AUTHJS_UNAVAILABLE"),
   };
 }

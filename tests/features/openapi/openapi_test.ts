@@ -290,6 +290,7 @@ Deno.test("a route for access tokens says so, and whether a session passes, too"
     app.get(url, { config: { auth: { tokens, ...(scopes && { scopes }) } } as object }, ok);
   guard("/session", ["session"]);
   guard("/access", ["access"], ["orders:read"]);
+  guard("/write", ["access"], ["orders:write"]);
   guard("/both", ["session", "access"]);
   const { components, paths } = await validDocumentOf(app);
   assertEquals(components!.securitySchemes!.accessToken!.scheme, "bearer");
@@ -297,6 +298,11 @@ Deno.test("a route for access tokens says so, and whether a session passes, too"
   assert(!("accessToken" in cookie!));
   assertEquals(paths["/access"]!.get!.security, [{ accessToken: [] }]);
   assertEquals(paths["/both"]!.get!.security, [cookie, { accessToken: [] }]);
+  // All routes have the one scheme.
+  assert(!JSON.stringify(components!.securitySchemes).includes("orders:"));
+  const { 401: unauthenticated, 403: forbidden } = paths["/write"]!.get!.responses;
+  assertStringIncludes(forbidden!.description, "scopes orders:write.");
+  assertStringIncludes(JSON.stringify(unauthenticated), '"enum":["FST_AUTHJS_UNAUTHENTICATED"]');
 });
 
 Deno.test("an access token is enough for a route if each of its guards lets it pass", async () => {
