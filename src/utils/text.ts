@@ -21,6 +21,6 @@ export function editDistance(one: string, other: string): number {
 
 /** An id as a text. Some databases have numbers. */
 export function idOf(value: unknown): string | undefined {
-  const isId = typeof value === "number" || typeof value === "bigint" || (typeof value === "string" && value !== "");
+  const isId = Number.isFinite(value) || typeof value === "bigint" || (typeof value === "string" && value !== "");
   return isId ? String(value) : undefined;
 }

@@ -150,12 +150,9 @@ Deno.test("revokeSessions() refuses what would end no or the wrong sessions", ()
     const { app, auth, tables } = setup;
     await signedIn(app, "one", ADA);
     const [{ id: ofBob }] = await sessionsOf(await signedIn(app, "one", BOB)) as [Shown];
-    for (
-      const [userId, except] of [["", undefined], [undefined, undefined], [userOf(setup), ofBob], [
-        userOf(setup),
-        "",
-      ]]
-    ) {
+    const ada = userOf(setup);
+    const wrong: [userId: unknown, except?: string][] = [[""], [undefined], [NaN], [ada, ofBob], [ada, ""]];
+    for (const [userId, except] of wrong) {
       const revoke = () => auth.revokeSessions(userId as string, { except });
       const { code } = await assertRejects(revoke, FastifyAuthError);
       assertEquals(code, "FST_AUTHJS_CONFIG_INVALID");
