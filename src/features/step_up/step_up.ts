@@ -51,10 +51,14 @@ export async function refusalOf(guarded: Guarded): Promise<GuardRefusal | undefi
   };
 }
 
+/** By how many seconds the clock of a provider may be ahead. Later times are in milliseconds, or of a wrong clock. */
+const AHEAD = 24 * 60 * 60;
+
 /** @param now Milliseconds since 1970. */
 function meets({ auth_time, acr, amr }: JWT, required: StepUp, now: number): boolean {
   const { maxAge } = required;
-  if (maxAge !== undefined && !(typeof auth_time === "number" && now / 1000 - auth_time <= maxAge)) return false;
+  const age = typeof auth_time === "number" ? now / 1000 - auth_time : NaN;
+  if (maxAge !== undefined && !(age <= maxAge && age >= -AHEAD)) return false;
   if (required.acr.length > 0 && !required.acr.includes(acr as string)) return false;
   const methods = toList(amr);
   return required.amr.every((method) => methods.includes(method));

@@ -8,6 +8,7 @@ import {
   createAuth,
   type FastifyAuthConfig,
   FastifyAuthError,
+  type JWT,
   requireSession,
   type RequireSessionOptions,
   type RouteAuthConfig,
@@ -239,6 +240,17 @@ Deno.test("the claims that callbacks.jwt sets count, and an update keeps them", 
   }, {
     config: { callbacks: { jwt: ({ token, account }) => account ? { ...token, amr: ["otp"] } : token } },
   }));
+
+Deno.test("an auth_time far ahead does not count, and one of a provider whose clock is ahead does", async () => {
+  for (
+    const [auth_time, passes] of [[Date.now() / 1000 + 3600, true], [Date.now(), false], [Infinity, false]] as const
+  ) {
+    const jwt = ({ token }: { token: JWT }) => ({ ...token, auth_time });
+    await withGuard({ maxAge: 300 }, async ({ browser }) => {
+      assertEquals((await browser.get("/page")).statusCode, passes ? 200 : 401, String(auth_time));
+    }, { config: { callbacks: { jwt } } });
+  }
+});
 
 Deno.test("what cannot be meant is refused at once", () => {
   const config = testConfig({ stepUp: true });
