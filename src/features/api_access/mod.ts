@@ -121,9 +121,7 @@ function addMetadata(scope: FastifyInstance, auth: AuthInUse) {
   };
   // Guards at the root let them through.
   const open = { config: { [AUTH_ROUTE]: true } as object };
-  if (!root.hasRoute({ method: "GET", url: RESOURCE })) {
-    root.get(RESOURCE, open, resource);
-    root.get(`${RESOURCE}/*`, open, resource);
+  for (const [url, handler] of [[RESOURCE, resource], [`${RESOURCE}/*`, resource], [`${SERVER}/*`, server]] as const) {
+    if (!root.hasRoute({ method: "GET", url })) root.get(url, open, handler);
   }
-  if (!root.hasRoute({ method: "GET", url: `${SERVER}/*` })) root.get(`${SERVER}/*`, open, server);
 }

@@ -351,13 +351,18 @@ Deno.test("each configuration of an application has its metadata", async () => {
   assertEquals((await app.inject("/.well-known/oauth-authorization-server/auth")).statusCode, 404);
 });
 
-Deno.test("an application with metadata of the resource of its own gets those of the issuer", async () => {
-  const auth = createAuth(testConfig({ apiAccess: {}, store: memoryStore() }));
-  await using app = Fastify() as FastifyInstance;
-  app.get("/.well-known/oauth-protected-resource", () => "of the application");
-  await app.register(auth.plugin, { prefix: "/auth" });
-  assertEquals((await app.inject(METADATA)).body, "of the application");
-  assertEquals((await app.inject("/.well-known/oauth-authorization-server/auth")).json().issuer, `${ORIGIN}/auth`);
+Deno.test("an application with metadata of its own gets those that it lacks", async () => {
+  const urls = ["oauth-protected-resource", "oauth-protected-resource/*", "oauth-authorization-server/*"];
+  for (const own of urls) {
+    const auth = createAuth(testConfig({ apiAccess: {}, store: memoryStore() }));
+    await using app = Fastify() as FastifyInstance;
+    app.get(`/.well-known/${own}`, () => "of the application");
+    await app.register(auth.plugin, { prefix: "/auth" });
+    for (const url of urls) {
+      const { body } = await app.inject(`/.well-known/${url.replace("*", "auth")}`);
+      assertMatch(body, url === own ? /^of the application$/ : /^{"(?:resource|issuer)":/, `${own}, ${url}`);
+    }
+  }
 });
 
 Deno.test("a guard at the root leaves the metadata open", async () => {
