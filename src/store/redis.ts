@@ -26,7 +26,7 @@
  */
 import type { IoRedisClient, NodeRedisClient, Store } from "../types.ts";
 import { invalidConfig } from "../errors.ts";
-import { sendCommand } from "./send_command.ts";
+import { isRedisClient, sendCommand } from "./send_command.ts";
 
 export type { IoRedisClient, NodeRedisClient, Store };
 
@@ -64,11 +64,11 @@ const FIELD = /^(sessions:[^]*)#([^#]*)$/;
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` if it is no client.
  */
 export function redisStore(client: IoRedisClient | NodeRedisClient, options: RedisStoreOptions = {}): Store {
-  // A class has `call()`, too.
-  if (
-    typeof client !== "object" || !["call", "sendCommand"].some((name) => typeof Object(client)[name] === "function")
-  ) {
-    throw invalidConfig("redisStore() takes a client of `ioredis`, or a connected one of `redis`: no URL, no promise.");
+  if (!isRedisClient(client)) {
+    throw invalidConfig(
+      "redisStore() takes a client of `ioredis`, or a connected one of `redis`: no URL, no promise. For a cluster or " +
+        "a sentinel take `ioredis`.",
+    );
   }
   const { prefix = "fastify-authjs:", ...others } = options;
   const [unknown] = Object.keys(others);

@@ -2,6 +2,7 @@
 import { timeWarnings } from "../../config/mistakes.ts";
 import { each, isObject, optionsOf, required, type Rule, TEXT } from "../../config/rules.ts";
 import type { FastifyAuthConfig } from "../../types.ts";
+import { isRedisClient } from "../../store/send_command.ts";
 import { later } from "../../utils/later.ts";
 import type { CredentialsConfig } from "../../provider/types.ts";
 import type { Feature } from "../feature.ts";
@@ -43,8 +44,8 @@ const RULES: Readonly<Record<keyof RateLimitOptions, Rule>> = {
   ...each(positive(), "concurrentPerAccount", "concurrentPerAddress"),
   accountName: FUNCTION,
   redis: required(
-    "a client of `ioredis`, or a connected one of `redis`",
-    (client) => isObject(client) && ("call" in client || "sendCommand" in client),
+    "a client of `ioredis`, also for a cluster or a sentinel, or a connected one of `redis`",
+    isRedisClient,
   ),
   prefix: TEXT,
   plugin: FUNCTION,

@@ -19,7 +19,7 @@ import { Redis } from "ioredis";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createClient } from "redis";
+import { createClient, createCluster } from "redis";
 import { loadRateLimit } from "../../../src/features/rate_limit/counters.ts";
 import { captureLog, passwordProvider, SECRET, testApp, testConfig } from "../../support/app.ts";
 import { attemptsOf } from "../../support/attempts.ts";
@@ -734,6 +734,7 @@ Deno.test("a setting that cannot work is a boot error that names it", async () =
     [{ concurrentPerAccount: 0.5 }, "`rateLimit.concurrentPerAccount` is 0.5"],
     [{ accountName: "username" }, "`rateLimit.accountName` must be a function"],
     [{ redis: {} }, "`rateLimit.redis` must be a client"],
+    [{ redis: createCluster({ rootNodes: [] }) }, "`rateLimit.redis` must be a client"],
   ];
   for (const [options, text] of cases) {
     const error = await assertRejects(() => limitedApp(options as RateLimitOptions), FastifyAuthError, text);

@@ -25,7 +25,7 @@ import Credentials from "fastify-authjs/providers/credentials";
 import { redisStore } from "fastify-authjs/redis";
 import { Redis } from "ioredis";
 import { Buffer } from "node:buffer";
-import { createClient, RESP_TYPES } from "redis";
+import { createClient, createCluster, createSentinel, RESP_TYPES } from "redis";
 import { captureLog, passwordProvider, SECRET, testApp, testConfig } from "../../support/app.ts";
 import { Client, setCookies } from "../../support/client.ts";
 import { withClock } from "../../support/clock.ts";
@@ -687,9 +687,17 @@ const keeping = (...names: readonly string[]): NonNullable<FastifyAuthConfig["jw
 });
 
 Deno.test("redisStore() takes nothing but a client", () => {
-  for (
-    const client of [undefined, null, "redis://localhost", Redis, Promise.resolve({ call() {} }), { connect() {} }]
-  ) {
+  const others = [createCluster({ rootNodes: [] }), createSentinel({ name: "one", sentinelRootNodes: [] })];
+  const wrong = [
+    undefined,
+    null,
+    "redis://localhost",
+    Redis,
+    Promise.resolve({ call() {} }),
+    { connect() {} },
+    ...others,
+  ];
+  for (const client of wrong) {
     const { code, message } = assertThrows(() => redisStore(client as never), FastifyAuthError);
     assertEquals(code, "FST_AUTHJS_CONFIG_INVALID");
     assertStringIncludes(message, "takes a client of `ioredis`");
