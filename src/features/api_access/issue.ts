@@ -13,6 +13,7 @@ import { pathsIn } from "../../instance/mount.ts";
 import { readSession } from "../../instance/read_session.ts";
 import { placeOf } from "../../store/sealed_value.ts";
 import type { SessionRequest } from "../../types.ts";
+import { idOf } from "../../utils/text.ts";
 import { claimsOf } from "./authenticate.ts";
 import { isScope } from "./guard_options.ts";
 import type { AccessTokenClaims, IssueTokenOptions } from "./options.ts";
@@ -55,8 +56,8 @@ export async function issueToken(
   const { session, claims, failure } = await readSession(request, config);
   if (failure !== undefined) throw failure;
   // With sessions in a database a session has the id only if the `session` callback adds it.
-  const sub = String(session?.user?.id ?? claims?.sub ?? (await signedInAs(auth, request))?.id ?? "");
-  if (session === null || sub === "") {
+  const sub = idOf(session?.user?.id) ?? idOf(claims?.sub) ?? idOf((await signedInAs(auth, request))?.id);
+  if (session === null || sub === undefined) {
     throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to get a token.");
   }
   const [key] = await signingKeys(instance, true);

@@ -181,8 +181,8 @@ Deno.test("what cannot be issued is said", async () => {
   await assertRejects(() => auth.getClaims({ headers: {}, raw: {} } as never), Error, "getClaims()");
 });
 
-Deno.test("no token is issued for a user without an id", async () => {
-  for (const sub of [undefined, null, ""] as string[]) {
+Deno.test("no token is issued for a user without an id, or whose id is that of every user", async () => {
+  for (const sub of [undefined, null, "", {}] as string[]) {
     const jwt = () => ({ name: "ada", sub });
     const { app, client } = await startApp({ store: memoryStore(), callbacks: { jwt } });
     await using _app = app;
