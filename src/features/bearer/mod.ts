@@ -3,6 +3,7 @@ import { AccessDenied } from "@auth/core/errors";
 import { randomUUID } from "node:crypto";
 import { unavailableError } from "../../adapter/failure.ts";
 import { lifetimesOf } from "../../config/lifetime.ts";
+import { isObject } from "../../config/rules.ts";
 import { type Answer, jsonAnswer } from "../../core/answer.ts";
 import type { RequestContext } from "../../core/context.ts";
 import { csrfRefusal } from "../../core/flow.ts";
@@ -41,7 +42,7 @@ export const bearer: Feature = {
 /** In seconds. */
 function lifetimeOf(option: BearerConfig["bearer"], longest: number): number {
   if (option === true) return longest;
-  if (typeof option !== "object" || option === null) {
+  if (!isObject(option)) {
     throw invalidConfig("`bearer` must be true, false or an object such as `{ maxAge: 3600 }`.");
   }
   const { maxAge = longest, ...others } = option;

@@ -292,7 +292,7 @@ Deno.test("updateSession() and signOut() refuse a bearer token", async () => {
 });
 
 Deno.test("bearer must be a boolean, or have a lifetime of at most a session's", async () => {
-  for (const bearer of ["yes", null, { maxAge: 0 }, { maxAge: "1" }, { maxAge: 31 * 24 * 3600 }] as never[]) {
+  for (const bearer of ["yes", null, [], { maxAge: 0 }, { maxAge: "1" }, { maxAge: 31 * 24 * 3600 }] as never[]) {
     await using app = Fastify() as FastifyInstance;
     const config: FastifyAuthConfig = { providers: [], secret: SECRET, trustHost: true, bearer };
     const code = await app.register(createAuth(config).plugin, { prefix: "/auth" }).then(
