@@ -106,7 +106,11 @@ export const rateLimit: Feature = {
     return {
       async onMount(scope, auth) {
         shared.limits ??= openLimits(scope, settings, auth);
-        await shared.limits;
+        await shared.limits.catch((error) => {
+          // The next configuration of the tenant may name another plugin.
+          delete shared.limits;
+          throw error;
+        });
       },
       onAuthRequest: async (asked) => await (await shared.limits)?.admit(asked),
       async onAnswer(context, answer) {

@@ -742,6 +742,17 @@ Deno.test("a setting that cannot work is a boot error that names it", async () =
   }
 });
 
+Deno.test("a tenant whose plugin was too old is served once its configuration has another", async () => {
+  const configs = [{ plugin: () => {} }, { plugin: rateLimit }]
+    .map((options) => testConfig({ tenant: "acme", rateLimit: options as RateLimitOptions }));
+  let [current] = configs;
+  await using app = Fastify() as FastifyInstance;
+  await app.register(FastifyAuth(() => current), { prefix: "/auth" });
+  const statuses: number[] = [];
+  for (current of configs) statuses.push(statusOf(await app.inject("/auth/csrf")));
+  assertEquals(statuses, [500, 200]);
+});
+
 Deno.test("a limit that is false is off", async () => {
   await using app = await limitedApp({ address: false, accountFromAddress: false, account: false });
   const client = at(app);
