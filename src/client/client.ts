@@ -95,7 +95,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     if (!response.ok) return failureOf(response, body);
     if (isOurs(body)) return { ok: true, body };
     // Such as the page that a single-page application answers for every path.
-    const message = `The answer of ${response.url} is not one of the plugin: is it registered at \`baseUrl\`?`;
+    const message = `${response.url} is not the plugin: is it registered at \`baseUrl\`?`;
     return { ...UNREACHABLE, status: response.status, message };
   }
 
@@ -115,7 +115,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
       // A form needs no preflight on another origin.
       const sent = await request(path, isOurs, {
         method: "POST",
-        body: asJson ? JSON.stringify(all) : new URLSearchParams(defined(all)),
+        body: asJson ? JSON.stringify(all) : new URLSearchParams(all as Record<string, string>),
         ...(asJson && { headers: { "content-type": "application/json" } }),
       });
       if (sent.ok || sent.error !== "MissingCSRF" || !isFirst) return sent;
@@ -162,11 +162,11 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     const own = ceremony = new AbortController();
     if (signal?.aborted) own.abort();
     signal?.addEventListener("abort", () => own.abort());
-    const query = new URLSearchParams(defined({ ...fields, action }));
+    const query = new URLSearchParams({ ...defined(fields), action });
     const found = await request(`/webauthn-options/${id}?${query}`, isObject, { signal: own.signal });
     if (!found.ok) return found;
     const passkeys = await loadPasskeys().catch(() => undefined);
-    if (!passkeys) return { ...UNREACHABLE, message: "The code for passkeys could not be loaded." };
+    if (!passkeys) return { ...UNREACHABLE, message: "Passkeys could not be loaded." };
     const data = await passkeys.getCredential(found.body as never, own.signal, mediation);
     const sent = await post(`/callback/${id}`, { action, data, ...choicesOf(options) });
     if (!sent.ok && sent.code === "unknown_passkey") {
@@ -194,7 +194,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     const isCode = type === "email" && fields?.code !== undefined;
     const action = type === "credentials" || isCode ? "callback" : "signin";
     const path = `/${action}/${encodeURIComponent(provider)}?${new URLSearchParams(defined(parameters))}`;
-    return finish(await post(path, { ...fields, ...choicesOf(options) }), redirect);
+    return finish(await post(path, { ...defined(fields), ...choicesOf(options) }), redirect);
   }
 
   async function signOut(options: SignOutOptions = {}): Promise<AuthResult> {
@@ -245,14 +245,21 @@ function assertOptions(options: object): void {
   throw new TypeError(`No option "${wrong}": what the user typed goes under "fields", where to go is "callbackUrl"`);
 }
 
-/** What is undefined is left out: a form has texts alone, and would say "undefined". */
-const defined = (fields: object) =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+/**
+ * What is undefined is left out: a form has texts alone, and would say "undefined". What can be iterated, such as
+ * FormData, has its members elsewhere.
+ */
+const defined = (fields: object = {}): Record<string, string> =>
+  Object.fromEntries(
+    [...(fields as Partial<Map<string, string>>)[Symbol.iterator]?.() ?? Object.entries(fields)]
+      .filter(([, value]) => value !== undefined),
+  );
 
 const loadPasskeys = () => import("./passkeys.ts");
 
-function choicesOf({ callbackUrl = location?.href, rememberMe }: SignInOptions): Record<string, unknown> {
-  return defined({ callbackUrl, rememberMe });
+function choicesOf({ callbackUrl, rememberMe }: SignInOptions): Record<string, unknown> {
+  // A parameter that the page does not have is null.
+  return defined({ callbackUrl: callbackUrl ?? location?.href, rememberMe });
 }
 
 function answerOf(sent: Sent): unknown {

@@ -379,6 +379,32 @@ Deno.test("client: an option that there is not is a result, and nothing is sent"
     assertEquals((await failure(auth.registerPasskey(new Event("click") as object))).error, "Not Found");
   }));
 
+Deno.test("client: fields of a form are sent as it has them", async () => {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(OPEN)) form.set(name, value);
+  await withClient(
+    { providers: [...testConfig().providers, GitHub({ clientId: "id", clientSecret: "secret" })] },
+    async ({ auth }) => {
+      for (const fields of [form, new URLSearchParams(OPEN), Object.entries(OPEN)] as never[]) {
+        assertEquals((await auth.signIn("credentials", { fields, redirect: false })).ok, true);
+      }
+      const parameters = new URLSearchParams({ login: "ada" }) as never;
+      const result = await auth.signIn("github", { parameters });
+      assert(result.ok);
+      assertEquals(new URL(result.url).searchParams.get("login"), "ada");
+    },
+  );
+});
+
+Deno.test("client: a callbackUrl that is null is none", async () => {
+  const callbackUrl = new URLSearchParams().get("callbackUrl") as never;
+  await withClient({}, async ({ auth, browser }) => {
+    await browser.get("/auth/signin?callbackUrl=/home");
+    const result = await auth.signIn("credentials", { fields: OPEN, callbackUrl });
+    assertEquals(result, { ok: true, url: "http://localhost/home" });
+  });
+});
+
 Deno.test("createAuthClient() throws for an option that there is not", () => {
   const error = assertThrows(() => createAuthClient({ baseURL: BASE } as object), TypeError);
   assertEquals(error.message, 'No option "baseURL": there are "baseUrl" and "fetch"');
