@@ -154,7 +154,7 @@ async function makeSession(
   const jwt = async (params: SignInParams) => {
     const token = callbacks.jwt ? await callbacks.jwt(params) : params.token;
     if (token === null) throw invalidConfig("`callbacks.jwt` returned null for this user, so there is no session.");
-    return { ...token, ...claims };
+    return token && { ...token, ...claims }; // a sign-in refuses what is no token
   };
   const { name, email, image: picture, id } = user;
   const sub = id?.toString();

@@ -289,6 +289,7 @@ Deno.test("signedIn(): mistakes get errors that say what to change", async () =>
       ],
       [[app, { ...config, secret: "short" }, { user: ADA }], "32 characters"],
       [[app, { ...config, callbacks: { jwt: () => null } }, { user: ADA }], "`callbacks.jwt` returned null"],
+      [[app, { ...config, callbacks: { jwt: () => {} } }, { user: ADA }], "`callbacks.jwt` returned undefined"],
     ] as const
   ) await assertRejects(() => call(...args), Error, message);
 });
