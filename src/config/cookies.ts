@@ -39,8 +39,8 @@ const CORE = {
 
 type AuthCookie = keyof typeof CORE;
 
-/** Core's cookies that no browser gets: their content is in the cookies of the attempts, those of `state`. */
-const UNSENT: readonly AuthCookie[] = ["pkceCodeVerifier", "nonce", "webauthnChallenge"];
+/** Core's cookies that browsers get: the content of the others is in the cookies of the attempts, those of `state`. */
+export const SENT_COOKIES = ["sessionToken", "callbackUrl", "csrfToken", "state"] as const;
 
 /** Merges the configuration's settings of a cookie of core over the defaults. It has none of one of our own. */
 export function cookieSettings(cookie: AuthCookie | CookieDefinition, core: CookieConfig, secure: boolean) {
@@ -63,8 +63,8 @@ export function cookieSettings(cookie: AuthCookie | CookieDefinition, core: Cook
 }
 
 /** The names of core's cookies, that of the session first. */
-export function cookieNames(core: CookieConfig, secure: boolean): string[] {
-  return (Object.keys(CORE) as AuthCookie[]).map((cookie) => cookieSettings(cookie, core, secure).name);
+export function cookieNames(core: CookieConfig, secure: boolean, cookies = Object.keys(CORE) as readonly AuthCookie[]) {
+  return cookies.map((cookie) => cookieSettings(cookie, core, secure).name);
 }
 
 /** Refuses a name or an attribute that no cookie can have. */
@@ -130,8 +130,8 @@ export function cookieWarnings(
   // With `response_mode=form_post` the cookie is `SameSite=None`, whatever is configured.
   const comesBack = [...providers.values()].some(({ isOAuth, formPost }) => isOAuth && !formPost);
   // A warning of its own names what is no cookie.
-  const configured = (Object.keys(CORE) as AuthCookie[]).filter((each) => core.cookies?.[each] !== undefined);
-  return configured.filter((each) => !UNSENT.includes(each)).flatMap((cookie): Notice[] => {
+  const configured = SENT_COOKIES.filter((each) => core.cookies?.[each] !== undefined);
+  return configured.flatMap((cookie): Notice[] => {
     const settings = cookieSettings(cookie, core, origin.secure);
     const prefix = /^__(?:Host|Secure)-/i.exec(settings.name)?.[0];
     const facts = { ...settings, cookie, origin, mount, comesBack, prefix };

@@ -1,6 +1,6 @@
 /** How an application is set up: for the log at boot, and for the doctor. Nothing of it is secret. */
 import type { AuthInstance } from "./auth_instance.ts";
-import { cookieNames, cookieWarnings } from "../config/cookies.ts";
+import { cookieNames, cookieWarnings, SENT_COOKIES } from "../config/cookies.ts";
 import { environment } from "../config/environment.ts";
 import type { Notice } from "../config/notices.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
@@ -42,7 +42,7 @@ export function reportOf(auth: AuthInstance | undefined, mount: string): Report 
       ["mount", mount],
       ["origin", from],
       ["sessions", `${strategy}: ${kept}, for ${toDuration(maxAge)}`],
-      ["cookies", [...cookieNames(core, secure), ...own].join(", ")],
+      ["cookies", [...cookieNames(core, secure, SENT_COOKIES), ...own].join(", ")],
       ...providerRows(providers, base),
       ...auth.hooks.flatMap(({ report }) => report?.(base) ?? []),
     ]),

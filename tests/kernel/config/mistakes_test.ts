@@ -738,7 +738,8 @@ Deno.test("in development the log has a table with callback URLs, cookies and wa
       "mount     /api/auth",
       "origin    https://app.example, by `origin`",
       "sessions  jwt: in an encrypted cookie, for 2 hours",
-      "__Secure-authjs.session-token",
+      "cookies   __Secure-authjs.session-token, __Host-authjs.callback-url, __Host-authjs.csrf-token, " +
+      "__Host-authjs.state, __Host-authjs.last-used\n",
       "github (oauth), register https://app.example/api/auth/callback/github there, checks: pkce",
       "credentials (credentials)",
       'warning   The provider "google" has no client id',
