@@ -49,7 +49,7 @@ export interface SignInActionOptions extends Pick<SignOutActionOptions, "callbac
   fields?: unknown;
   /**
    * Whether the session goes on when the browser is closed. If not, it lives for `session.ephemeralMaxAge`.
-   * @default what `fields` say, else true
+   * @default what `fields` say, else as in the session that it replaces, else true
    */
   rememberMe?: boolean;
   /**

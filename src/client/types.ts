@@ -130,7 +130,7 @@ export interface PasskeyOptions extends SignOutOptions {
   readonly fields?: Readonly<Record<string, string>>;
   /**
    * Whether the session goes on when the browser is closed. If not, it lives for `session.ephemeralMaxAge`.
-   * @default true
+   * @default as in the session that it replaces, else true
    */
   readonly rememberMe?: boolean;
   /** Ends the wait for the user. */
