@@ -106,7 +106,7 @@ export interface AccountsActions {
  * that user's, and the e-mail address and the name of the user stay as they are. There is no CSRF token: a request that
  * a page of another origin made the browser send is refused.
  *
- * If it fails at the provider or in the callback, the user comes back to the callback URL with `error`:
+ * If it fails at the provider or in the callback, the user comes back to the `callbackUrl` with `error`:
  * `OAuthAccountNotLinked` (the account is linked to another user), `SessionRequired` (the user who started it is not
  * signed in any more), `AccessDenied` (of the `signIn` callback), `OAuthCallbackError` (the user cancelled).
  */

@@ -44,8 +44,8 @@ export interface ProviderLogoutOptions {
 /** Whether `auth.signOut()` also signs out at the provider. */
 export interface ProviderLogoutAction {
   /**
-   * Whether the browser also goes to the OpenID Provider, where its session ends, too, and comes back to the callback
-   * URL. Needs `providerLogout` in the configuration.
+   * Whether the browser also goes to the OpenID Provider, where its session ends, too, and comes back to the
+   * `callbackUrl`. Needs `providerLogout` in the configuration.
    * @default what `providerLogout` says
    */
   providerLogout?: boolean;
