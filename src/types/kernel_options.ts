@@ -44,7 +44,7 @@ export interface KernelOptions {
    */
   providerTimeout?: number;
   /**
-   * How long a call of the adapter may take, in milliseconds.
+   * How long a call of the adapter may take, in milliseconds; 0 for no limit.
    * @default 10_000
    */
   adapterTimeout?: number;
