@@ -46,7 +46,11 @@ export const CORE_OPTIONS: Readonly<Record<string, OptionText>> = {
     default: "256 random bits as hexadecimal digits",
   },
   jwt: { text: "How session tokens are written and read.", default: "encrypted (JWE, `A256CBC-HS512`)" },
-  "jwt.maxAge": { text: "As `session.maxAge`, in seconds.", type: "number", default: "`session.maxAge`" },
+  "jwt.maxAge": {
+    text: "As `session.maxAge`, in seconds; the lesser of the two counts.",
+    type: "number",
+    default: "`session.maxAge`",
+  },
   "jwt.encode": {
     text: "Makes the text of a session token.",
     type: "(params: JWTEncodeParams) => Awaitable<string>",
