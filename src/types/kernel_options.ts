@@ -81,7 +81,7 @@ export interface KernelOptions {
   refreshDue?: (token: JWT) => boolean;
   /**
    * The name of the tenant that the configuration is for, which must stay the same: "acme". Sessions, cookies, CSRF
-   * tokens and mailed links are then valid for this tenant alone, also if others have the same secret, host and
+   * tokens and sign-in links are then valid for this tenant alone, also if others have the same secret, host and
    * database. Users who were signed in before it was set have to sign in again. A configuration that a function returns
    * for a request must have one.
    * @default none

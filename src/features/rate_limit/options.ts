@@ -19,7 +19,7 @@ export interface RateLimitOptions {
    */
   address?: RateLimit | false;
   /**
-   * Failed attempts to sign in to one account from one address, with a password, a mailed link or a passkey.
+   * Failed attempts to sign in to one account from one address, with a password, a sign-in link or a passkey.
    * @default 10 in an hour
    */
   accountFromAddress?: RateLimit | false;
