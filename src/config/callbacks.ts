@@ -150,8 +150,18 @@ function lookAtUser(what: string, notices: Notices, user: unknown): void {
     return notices.warnOnce(problem, CODE);
   }
   if (!user) return;
-  if (typeof user !== "object") {
-    throw new TypeError(`${what} returned a ${typeof user}: return the user, as in \`{ id, name, email }\`, or null.`);
+  // The rows of a query, an error and a response are true for a wrong password, too.
+  const kind = typeof user !== "object"
+    ? `a ${typeof user}`
+    : Array.isArray(user)
+    ? "an array"
+    : user instanceof Error
+    ? "an error"
+    : user instanceof Response
+    ? "a response"
+    : undefined;
+  if (kind !== undefined) {
+    throw new TypeError(`${what} returned ${kind}: return the user, as in \`{ id, name, email }\`, or null.`);
   }
   const { id } = user as { id?: unknown };
   // A promise that was not awaited, a row, NaN: as a text it is the same for every user.

@@ -635,6 +635,27 @@ Deno.test("authorize() that returns true is an error that says what to return; n
   assertEquals(await signInWith({ id: "1" }), []);
 });
 
+Deno.test("rows, an error or a response of authorize() or profile() are no user, and sign nobody in", async () => {
+  for (
+    const [user, what] of [
+      [[], "an array"],
+      [[{ id: "1" }], "an array"],
+      [new Error("The password is wrong"), "an error"],
+      [new Response(null, { status: 401 }), "a response"],
+    ] as const
+  ) {
+    const problem = `returned ${what}: return the user, as in`;
+    assertStringIncludes((await signInWith(user))[0]!, problem);
+    const { logger, lines } = captureLog();
+    const provider = identityProvider("one", { profile: () => user });
+    await using app = await testApp(testConfig({ providers: [provider] }), { logger });
+    const client = new Client(app);
+    await signInAs(client, "one", { id: "1" });
+    assertEquals((await client.get("/me")).json(), { session: null });
+    assertStringIncludes(JSON.stringify(lines), problem);
+  }
+});
+
 Deno.test("profile() refuses a sign-in with any falsy result, as authorize() does", async () => {
   for (const adapter of [undefined, memoryAdapter()]) {
     for (const user of [null, undefined, false, "", 0, NaN]) {
