@@ -164,10 +164,16 @@ function lookAtUser(what: string, notices: Notices, user: unknown): void {
     throw new TypeError(`${what} returned ${kind}: return the user, as in \`{ id, name, email }\`, or null.`);
   }
   const { id } = user as { id?: unknown };
-  // A promise that was not awaited, a row, NaN: as a text it is the same for every user.
-  if (typeof id !== "string" && /^(?:\[object .*\]|NaN)$/.test(String(id))) {
+  // As a text each is the same for every user: a method that was not called, a row, a promise that was not awaited. JSON
+  // and drivers of databases round a number that is too large to another one.
+  const isShared = typeof id === "number"
+    ? !(Math.abs(id) <= Number.MAX_SAFE_INTEGER)
+    : ["boolean", "function", "symbol"].includes(typeof id) ||
+      (typeof id === "object" && /^\[object .*\]$/.test(String(id)));
+  if (isShared) {
     throw new TypeError(
-      `${what} returned a user with the \`id\` ${String(id)}, which every user would have: return a text or a number.`,
+      `${what} returned a user with the \`id\` ${String(id)}, which other users would have, too: return a text, or a ` +
+        "number below 2 ** 53.",
     );
   }
   if (id !== undefined && id !== null && id !== "") return;

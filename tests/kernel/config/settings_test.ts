@@ -670,8 +670,9 @@ Deno.test("profile() refuses a sign-in with any falsy result, as authorize() doe
 });
 
 Deno.test("an id that would be that of every user is an error of authorize() and profile(), and signs nobody in", async () => {
-  for (const id of [Promise.resolve("1"), { value: "1" }, NaN]) {
-    const problem = `returned a user with the \`id\` ${id}`;
+  // A method that was not called; numbers to which JSON and drivers of databases round others.
+  for (const id of [Promise.resolve("1"), { value: "1" }, NaN, true, () => "1", Symbol("1"), Infinity, 2 ** 53]) {
+    const problem = `returned a user with the \`id\` ${String(id)}`;
     assertStringIncludes((await signInWith({ id }))[0]!, problem);
     const { logger, lines } = captureLog();
     const provider = identityProvider("one", { profile: () => ({ id }) });
@@ -679,12 +680,14 @@ Deno.test("an id that would be that of every user is an error of authorize() and
     const client = new Client(app);
     await signInAs(client, "one", { id: "1" });
     assertEquals((await client.get("/me")).json(), { session: null });
-    assertStringIncludes(JSON.stringify(lines), problem);
+    assert(lines.some(({ msg }) => msg.includes(problem)), String(id));
   }
   class ObjectId {
     toString = () => "65f0";
   }
-  for (const id of ["NaN", "[object Object]", new ObjectId(), 7n]) assertEquals(await signInWith({ id }), []);
+  for (const id of ["NaN", "[object Object]", new ObjectId(), 7n, 2 ** 53 - 1, -1.5]) {
+    assertEquals(await signInWith({ id }), []);
+  }
 });
 
 Deno.test("callbacks and codecs that are methods of a class are called, with their `this`", async () => {
