@@ -132,10 +132,15 @@ export function watchUsers(provider: Provider, notices: Notices): Provider {
       holder[name] = async function (this: unknown, ...args: unknown[]) {
         const user = await own.apply(this, args);
         lookAtUser(named, notices, user);
-        // Core writes the id into what authorize() returns, which may be the application's only copy, or frozen.
-        const isCopied = name === "authorize" && user && [Object.prototype, null].includes(Object.getPrototypeOf(user));
         // Of `false` from profile() core makes a user without an id, and signs that one in.
-        return isCopied ? { ...user } : user || null;
+        if (!user || name === "profile") return user || null;
+        // Core writes the id into what authorize() returns, which may be the application's only copy, or frozen.
+        const prototype = Object.getPrototypeOf(user);
+        if ([Object.prototype, null].includes(prototype)) return { ...user };
+        // A copy may lack fields of an instance of a class.
+        if (Reflect.set(user, "id", user.id)) return user;
+        const set = { value: user.id, writable: true, enumerable: true, configurable: true };
+        return Object.create(prototype, { ...Object.getOwnPropertyDescriptors(user), id: set });
       };
     }
   }

@@ -233,6 +233,37 @@ Deno.test("the user that authorize() returns may be frozen, and stays as it is",
   assertEquals(users.map(({ id }) => id), [1, "2"]);
 });
 
+Deno.test("the user that authorize() returns may be of a class whose id cannot be set", async () => {
+  class Row {
+    constructor(readonly id: unknown, readonly name: string) {}
+    get email() {
+      return `${this.name}@example.com`;
+    }
+  }
+  class Entity {
+    readonly name = "grace";
+    get id() {
+      return 2;
+    }
+  }
+  const seen: unknown[] = [];
+  const callbacks: FastifyAuthConfig["callbacks"] = {
+    jwt({ token, user }) {
+      if (user) seen.push([token.sub, user.id, user.name, user.email, user instanceof Row || user instanceof Entity]);
+      return token;
+    },
+  };
+  const users = [Object.freeze(new Row(1, "ada")), new Entity()];
+  for (const user of users) {
+    await withApp(async ({ client }) => {
+      await client.signIn({ username: user.name });
+      assertEquals(await reader(client), user.name);
+    }, { authorize: () => user, config: { callbacks } });
+  }
+  assertEquals(seen, [["1", "1", "ada", "ada@example.com", true], ["2", "2", "grace", undefined, true]]);
+  assertEquals(users.map(({ id }) => id), [1, 2]);
+});
+
 Deno.test("the signIn callback refuses, or leads elsewhere, and no session is opened", async () => {
   const answers = [
     [() => false, "http://localhost/auth/error?error=AccessDenied"],
