@@ -50,7 +50,7 @@ export class SignInWrites {
         this.#user = this.#left ?? await this.#leftWithoutAddress();
         if (this.#user !== undefined) return this.#user;
         try {
-          this.#user = await undoIfLate(create(user), async (late) => {
+          this.#user = await undoIfLate(create(withoutEmptyAddress(user)), async (late) => {
             await this.#record(late);
             await this.#removeUser(late);
           });
@@ -264,6 +264,11 @@ export class SignInWrites {
   #report(problem: string, cause: unknown): void {
     this.options.report(new Error(problem, { cause }));
   }
+}
+
+/** Some providers have an empty text for a user without an address, which would be the unique one of the first. */
+function withoutEmptyAddress(user: AdapterUser): AdapterUser {
+  return user.email === "" ? { ...user, email: undefined as never } : user;
 }
 
 /** Waits for a call; a result that comes after the timeout goes to `undo`. */

@@ -187,6 +187,17 @@ export function testDatabase(kind: DatabaseKind): void {
     assertEquals(log.filter(({ level }) => level >= 50), []);
   });
 
+  test("people whose provider says that their address is an empty text are users without one", async ({ app, database }) => {
+    for (const name of ["Ada", "Grace"]) {
+      const client = new Client(app);
+      const answer = await signInAs(client, "one", { id: name, name, email: "" });
+      assertEquals(answer.headers.location, "http://localhost");
+      const { session } = (await client.get("/me")).json<{ session: { user: { email?: string | null } } }>();
+      assertEquals(session.user.email ?? null, null);
+    }
+    assertEquals([await database.count("users"), await database.count("accounts")], [2, 2]);
+  });
+
   test("it is linked with allowDangerousEmailAccountLinking", async ({ app, database }) => {
     await signedIn(app, "one", ADA);
     const client = await signedIn(app, "trusted", { ...ADA, id: "ada-elsewhere" });
