@@ -123,11 +123,12 @@ function withoutUnset(members: Json): Json {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null));
 }
 
-/** `providerAccountId` is a string: a database may not find a number in a text column. */
+/** `providerAccountId` is a text: a database may find nothing else in its column, and JSON has no bigint. */
 function withStringId(profile: ProfileCallback<Profile>): ProfileCallback<Profile> {
   return async function (this: unknown, ...args) {
     const user = await profile.apply(this, args);
-    return typeof user?.id === "number" ? { ...user, id: String(user.id) } : user;
+    const { id } = user ?? {};
+    return id === undefined || id === null || typeof id === "string" ? user : { ...user, id: String(id) };
   };
 }
 

@@ -77,6 +77,15 @@ Deno.test("applyWorkarounds() makes a number a string where it is the id of a us
   assertEquals(await provider.options.profile({ id: 7 }, {}), { id: "8", name: "Ada" });
 });
 
+Deno.test("applyWorkarounds() makes any id that profile() returns a text, and leaves a user without one", async () => {
+  class ObjectId {
+    toString = () => "65f0";
+  }
+  const { profile } = workedAround({ id: "own", type: "oauth", profile: (user: object) => user });
+  for (const id of [7n, new ObjectId(), ["7"]]) assertEquals(await profile({ id }, {}), { id: String(id) });
+  for (const user of [{ name: "Ada" }, { id: null }, { id: "7" }, null]) assertEquals(await profile(user, {}), user);
+});
+
 Deno.test("applyWorkarounds() takes out parameters that have no value", () => {
   const { authorization } = workedAround({
     id: "own",
