@@ -70,7 +70,7 @@ async function callMethod(call: AdapterCall, method: Method, bound: Record<strin
   try {
     const result = await method(...args);
     // Some adapters return what their query gives for no row.
-    return result === undefined && LOOKUPS.test(name) ? null : readResult(call, result);
+    return !result && LOOKUPS.test(name) ? null : readResult(call, result);
   } catch (error) {
     if (LOOKUPS.test(name) && isImpossibleKey(args, error)) return null;
     // Another request was faster, or the row was deleted elsewhere.

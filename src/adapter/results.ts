@@ -12,9 +12,12 @@ export interface AdapterCall {
 type Row = Record<string, unknown>;
 
 /** Methods whose result core takes an id from: without it the session would be of no user. */
-const WRITTEN_KEYS: Readonly<Record<string, string>> = {
+const KEYS: Readonly<Record<string, string>> = {
   createSession: "sessionToken",
   createUser: "id",
+  getUser: "id",
+  getUserByAccount: "id",
+  getUserByEmail: "id",
   updateUser: "id",
 };
 
@@ -35,9 +38,10 @@ const READERS: Readonly<Record<string, (result: Row, call: AdapterCall) => unkno
 
 /** Without a date a session or a sign-in link counts as expired, and an address as not verified. */
 export function readResult(call: AdapterCall, result: unknown): unknown {
-  const key = WRITTEN_KEYS[call.name];
+  const key = KEYS[call.name];
   if (key !== undefined && (isRow(result) ? result[key] : undefined) == undefined) {
-    throw new Error(`its result has no \`${key}\`: have it return the row as it is stored`);
+    const none = call.name.startsWith("get") ? ", or null if there is none" : "";
+    throw new Error(`its result has no \`${key}\`: have it return the row as it is stored${none}`);
   }
   const read = READERS[call.name];
   return isRow(result) && read !== undefined ? read(result, call) : result;

@@ -101,9 +101,27 @@ Deno.test("what clients of databases throw as a plain object keeps its message a
   assertEquals([error.message, error.code], ["permission denied for [redacted]", "42501"]);
 });
 
-Deno.test("a look-up that returns undefined has found nothing", async () => {
-  const bound = bindAdapter(adapterOf({ getSessionAndUser: () => undefined, getUser: () => undefined }));
-  assertEquals([await bound.getSessionAndUser!("a"), await bound.getUser!("a")], [null, null]);
+Deno.test("a look-up that returns undefined has found nothing, nor has one with another falsy result", async () => {
+  for (const nothing of [undefined, false, 0, ""]) {
+    const bound = bindAdapter(adapterOf({ getSessionAndUser: () => nothing, getUser: () => nothing }));
+    assertEquals([await bound.getSessionAndUser!("a"), await bound.getUser!("a")], [null, null]);
+  }
+});
+
+Deno.test("a user that is found has an id, or the look-up has failed: core would sign in a user without one", async () => {
+  for (const result of [[], [{ id: "1" }], { rows: [] }, true, { id: null, email: "ada@example.com" }]) {
+    const get = () => result;
+    const bound = bindAdapter(adapterOf({ getUser: get, getUserByAccount: get, getUserByEmail: get }));
+    for (
+      const call of [
+        bound.getUser!("1"),
+        bound.getUserByAccount!({ provider: "one", providerAccountId: "1" }),
+        bound.getUserByEmail!("ada@example.com"),
+      ]
+    ) assertStringIncludes((await causeOf(call)).message, "its result has no `id`");
+  }
+  const bound = bindAdapter(adapterOf({ getUser: () => ({ id: 0 }), getUserByEmail: () => null }));
+  assertEquals([await bound.getUser!("0"), await bound.getUserByEmail!("a")], [{ id: 0 } as never, null]);
 });
 
 Deno.test("a session whose user is gone is none, and that is said once", async () => {
