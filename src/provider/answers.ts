@@ -81,9 +81,11 @@ export async function tokenAnswer(answer: ProviderAnswer, isCode: boolean, confo
   // Before `token.conform` it may be in a form of the provider's own, but no page and no first part of some JSON.
   const mayConform = conforms && (!/^\s*(?:[<{[]|$)/.test(text) || parseJson(text) !== undefined);
   if (ok) assertReadable(answer, mayConform || body !== undefined);
-  if (!ok || body === undefined || !Object.values(body).includes(null)) return response;
-  // So some servers say that there is no refresh token or scope, which oauth4webapi takes for a wrong one.
-  const members = Object.entries(body).filter(([, value]) => value !== null);
+  // So some servers say that there is no refresh token, which oauth4webapi takes for a wrong one. There may be no
+  // scopes.
+  const isNone = ([name, value]: [string, unknown]) => value === null || (value === "" && name !== "scope");
+  if (!ok || body === undefined || !Object.entries(body).some(isNone)) return response;
+  const members = Object.entries(body).filter((member) => !isNone(member));
   return new BufferedResponse(JSON.stringify(Object.fromEntries(members)), { status, headers });
 }
 

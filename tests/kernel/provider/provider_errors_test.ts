@@ -299,6 +299,29 @@ Deno.test("a token response is no error for having a member that others use for 
   }
 });
 
+Deno.test("members of a token response that are null or empty are as if they were not there", async () => {
+  const accountFrom = async (tokens: Record<string, unknown>) => {
+    let found: object = {};
+    const signIn = ({ account }: { account?: object | null }) => void (found = account!);
+    await withProvider(
+      { tokens },
+      async ({ client, provider }) => {
+        assertEquals(locationOf(await signInThrough(client, provider)), "http://localhost");
+      },
+      oauthSettings,
+      { events: { signIn } },
+    );
+    return found;
+  };
+  for (const nothing of [null, ""]) {
+    const tokens = { id_token: nothing, refresh_token: nothing, expires_in: nothing };
+    const account = await accountFrom(tokens);
+    for (const name of Object.keys(tokens)) assertEquals(name in account, false, name);
+  }
+  // GitHub says so that it has granted none.
+  assertEquals((await accountFrom({ id_token: "", scope: "" }) as { scope?: unknown }).scope, "");
+});
+
 Deno.test("an error of the userinfo endpoint is logged", async () => {
   const challenge = {
     "www-authenticate": 'Bearer error="insufficient_scope", error_description="Ask for email"',
