@@ -54,6 +54,15 @@ export function checkedDocument(
   return JSON.stringify({ ...document, id_token_signing_alg_values_supported });
 }
 
+/** No server has this name (RFC 6761 section 6.4). */
+export const NO_USERINFO = "https://userinfo.invalid/";
+
+/** Core wants a userinfo endpoint in each document, also if it reads the ID token alone (0.41.3). */
+export function withUserinfoEndpoint(text: string): string {
+  const document = parseJsonObject(text)!;
+  return document.userinfo_endpoint ? text : JSON.stringify({ ...document, userinfo_endpoint: NO_USERINFO });
+}
+
 function isSameButForSlash(one: unknown, other: string): boolean {
   const [first, second] = [one, other].map((url) =>
     typeof url === "string" && URL.canParse(url) ? new URL(url).href.replace(/(?<!\/)\/+$/, "") : undefined

@@ -2,7 +2,7 @@
 import { LRUCache } from "lru-cache";
 import { Buffer } from "node:buffer";
 import { BufferedResponse, checkAnswer, tokenAnswer } from "./answers.ts";
-import { checkedDocument, discoveryRedirect, isDiscoveryUrl } from "./discovery.ts";
+import { checkedDocument, discoveryRedirect, isDiscoveryUrl, withUserinfoEndpoint } from "./discovery.ts";
 import { FastifyAuthError, invalidProvider } from "../errors.ts";
 import { redactUrl } from "../http/redact.ts";
 import { type ProviderError, ProviderUnavailable, waitForProvider } from "./provider_error.ts";
@@ -94,7 +94,8 @@ export function limitedFetch(
         }
         throw error;
       });
-      return checkedDocument(await response.text(), asked, provider, production, issuer, url);
+      const document = checkedDocument(await response.text(), asked, provider, production, issuer, url);
+      return settings.type === "oidc" && settings.idToken !== false ? withUserinfoEndpoint(document) : document;
     };
     const document = await documents.fetch(url.href, { context: load }) as string;
     return new BufferedResponse(document, { headers: { "content-type": "application/json" } });

@@ -3,6 +3,7 @@ import type { Provider } from "@auth/core/providers";
 import type { Profile, TokenSet } from "@auth/core/types";
 import * as oauth from "oauth4webapi";
 import { invalidProvider } from "../errors.ts";
+import { NO_USERINFO } from "./discovery.ts";
 import { openIdMetadata, requestOptions, toOpenIdClient } from "./openid_client.ts";
 import { defaultProfile, type Settings } from "./settings.ts";
 import type { OIDCConfigInternal, ProfileCallback } from "./types.ts";
@@ -53,7 +54,7 @@ async function readUserinfo(provider: Configured, { sub }: Profile, tokens: Toke
     throw invalidProvider(`The \`sub\` that \`userinfo.request\` of "${id}" returns is not that of the ID token.`);
   }
   const server = await serverOf(provider);
-  if (server.userinfo_endpoint === undefined) return {};
+  if ([undefined, NO_USERINFO].includes(server.userinfo_endpoint)) return {};
   const settings = { client_id: clientId, ...client };
   const options = requestOptions(toOpenIdClient(provider));
   const response = await oauth.userInfoRequest(server, settings, tokens.access_token!, options);

@@ -28,12 +28,11 @@ const SECRET_IN_BODY = { token_endpoint_auth_method: "client_secret_post" };
 const WORKAROUNDS: Readonly<Record<string, Workaround | ((shipped: OAuthProvider) => Workaround)>> = {
   // Core's userinfo endpoint is a placeholder.
   apple: { idToken: true },
-  // Discovery names no userinfo endpoint, which core requires without using it. Core also requires an access
-  // token, which is issued only with the scope of an API; the client id is such a scope.
+  // There is no userinfo endpoint. Core requires an access token, which is issued only with the scope of an API; the
+  // client id is such a scope.
   "azure-ad-b2c": ({ clientId, options }) => ({
     idToken: true,
     authorization: { params: { scope: `openid offline_access ${options?.clientId ?? clientId}` } },
-    [customFetch]: withUserinfoEndpoint(options?.[customFetch] ?? ((...request) => fetch(...request))),
   }),
   // Requires `state`, and always puts a nonce into the ID token, which has the name in a claim of its own.
   battlenet: { checks: ["state", "nonce"], idToken: true },
@@ -149,16 +148,6 @@ function toStandardTokens({ scope, ...tokens }: Json): Json {
   return {
     token_type: "bearer",
     ...withoutUnset({ ...tokens, scope: Array.isArray(scope) ? scope.join(" ") : scope }),
-  };
-}
-
-function withUserinfoEndpoint(send: typeof fetch): typeof fetch {
-  return async (input, init) => {
-    const response = await send(input, init);
-    const url = input instanceof Request ? input.url : input;
-    if (!response.ok || !String(url).endsWith("/.well-known/openid-configuration")) return response;
-    const { origin } = new URL(url);
-    return Response.json({ userinfo_endpoint: `${origin}/not-there`, ...await response.json() });
   };
 }
 

@@ -153,3 +153,25 @@ Deno.test("W1: the document of an OAuth provider without an issuer may be behind
     const answer = await signInThrough(client, provider, { iss: issuer });
     assertEquals(locationOf(answer), "http://localhost", reasons(lines));
   }, (issuer) => ({ ...oauthSettings(issuer), wellKnown: `${issuer}${PATHS.discovery}` })));
+
+Deno.test("a provider without a userinfo endpoint, which OpenID Connect only recommends, signs in by its ID token", async () => {
+  const refused = /did not provide a userinfo endpoint/;
+  for (const userinfo_endpoint of [undefined, null, ""]) {
+    for (
+      const [idToken, claims, name] of [
+        [undefined, {}, "Ada"],
+        [true, {}, "Ada"],
+        // Such an ID token has the user's data looked for at the endpoint.
+        [undefined, { name: undefined, email: undefined }, ""],
+        [false, {}, undefined],
+      ] as const
+    ) {
+      await withProvider({ metadata: { userinfo_endpoint }, claims }, async ({ client, provider, lines }) => {
+        await signInThrough(client, provider);
+        assertEquals(await signedInName(client), name);
+        assertEquals(refused.test(reasons(lines)), name === undefined);
+        assertEquals(provider.paths.includes(PATHS.userinfo), false);
+      }, { idToken });
+    }
+  }
+});
