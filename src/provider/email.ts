@@ -101,7 +101,9 @@ function wrapSender(provider: EmailConfig): EmailConfig["sendVerificationRequest
     } catch (error) {
       const { identifier, token, url, code } = params as VerificationMailParams;
       const { apiKey, server } = provider;
-      const cause = redactError(error, [identifier, token, url, code, apiKey, server]);
+      // In the HTML of a mail the parameters of the link are apart from each other.
+      const parameters = new URL(url).search.slice(1).split("&");
+      const cause = redactError(error, [identifier, token, url, parameters, code, apiKey, server]);
       throw new EmailNotSent("The sign-in link could not be mailed", { cause });
     }
   };

@@ -404,6 +404,31 @@ Deno.test("a recipient that the transport refuses is a mail that was not sent", 
   });
 });
 
+Deno.test("an error that repeats a part of the mail leaves token and address out of the log, also encoded", async () => {
+  const token = "a token/with=signs+";
+  const repeats: ((url: URL) => string)[] = [
+    ({ search }) => search,
+    ({ href }) => `<a href="${href.replaceAll("&", "&amp;")}">`,
+    ({ searchParams }) => `${searchParams.get("token")} for ${searchParams.get("email")}`,
+  ];
+  for (const repeat of repeats) {
+    const provider = {
+      generateVerificationToken: () => token,
+      sendVerificationRequest: ({ url }: { url: string }) => Promise.reject(new Error(repeat(new URL(url)))),
+    };
+    const texts: string[] = [];
+    const error = ({ message, cause }: Error) => void texts.push(`${message}: ${(cause as Error).message}`);
+    await withMail({ provider, config: { logger: { error } } }, async ({ app }) => {
+      await ask(new Client(app), ADA);
+      assertStringIncludes(texts.join(), "[redacted]");
+      for (const secret of [token, ADA]) {
+        const encoded = new URLSearchParams({ "": secret }).toString().slice(1);
+        assertFalse([secret, encoded].some((each) => texts.join().includes(each)), texts.join());
+      }
+    });
+  }
+});
+
 Deno.test("a token that is no text sends no mail, and the log says what to return", async () => {
   for (const token of ["", {}, true, NaN, ["secret"], Symbol("token")]) {
     const provider = { generateVerificationToken: () => Promise.resolve(token) };
