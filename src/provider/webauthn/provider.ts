@@ -10,7 +10,7 @@ export function prepareWebAuthnProvider(provider: Provider): Provider {
   const shipped = provider as unknown as WebAuthnConfig;
   if (shipped.type !== "webauthn") return provider;
   const library = bridgeLibrary(shipped.simpleWebAuthn);
-  const once = acceptOnce();
+  const once = acceptOnce(shipped.relayingParty?.origin);
   const wantsAttestation = (shipped.registrationOptions?.attestationType ?? "none") !== "none";
   const register = library.verifyRegistrationResponse;
   library.verifyAuthenticationResponse = once(library.verifyAuthenticationResponse);
@@ -24,11 +24,13 @@ const CHALLENGE_LIFETIME = (15 * 60 + 15) * 1000;
 /**
  * Against replay (WebAuthn section 13.4.3): core keeps a challenge in a cookie only, and synchronised passkeys have no
  * signature counter. Used challenges are kept here, in each process for itself.
+ * @param origins Those of the relying party, of which core passes on the first alone.
  */
-function acceptOnce(): (verify: LibraryFunction) => LibraryFunction {
+function acceptOnce(origins: string | string[] | undefined): (verify: LibraryFunction) => LibraryFunction {
   const used = new Map<string, number>();
   return (verify) => async (options) => {
-    const result = await verify(options);
+    const isFirst = Array.isArray(origins) && options.expectedOrigin === origins[0];
+    const result = await verify(isFirst ? { ...options, expectedOrigin: origins } : options);
     if (!result.verified) return result;
     const now = Date.now();
     for (const [challenge, until] of used) {

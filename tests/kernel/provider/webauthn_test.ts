@@ -566,6 +566,20 @@ Deno.test("passkeys: the application's options reach the library, as its own fun
   assertEquals(given.verifyAuthenticationResponse?.expectedType, ["webauthn.get", "payment.get"]);
 });
 
+Deno.test("passkeys: of several origins of the relying party each counts, and no other", async () => {
+  const origins = [ORIGIN, "https://admin.app.example"];
+  const given = { relayingParty: { id: "app.example", origin: origins } };
+  const app = await testApp(webAuthnConfig(emptyTables(), { providers: [Passkey(given)] }));
+  for (const [index, origin] of [...origins, "https://elsewhere.app.example"].entries()) {
+    const device = new SoftwareAuthenticator(origin), email = `ada-${index}@example.com`;
+    const browsers = [new WebAuthnClient(app), new WebAuthnClient(app)] as const;
+    await browsers[0].register(device, { email });
+    await browsers[1].authenticate(device);
+    const signedIn = origins.includes(origin) ? email : undefined;
+    for (const browser of browsers) assertEquals((await browser.user())?.email, signedIn, origin);
+  }
+});
+
 Deno.test("passkeys: without options of the application, keys are of kinds that databases have room for", async () => {
   const client = new WebAuthnClient(await testApp(webAuthnConfig(emptyTables())));
   const { options } = await client.options({ action: "register", email: EMAIL });
