@@ -175,9 +175,9 @@ export interface PasskeyAdapter extends Adapter {
 
 /** The passkeys that a user can sign in with. One whose account is unlinked is none, though its row may stay. */
 export async function findPasskeys(adapter: Adapter, userId: string, providers: readonly string[]) {
-  const rows: readonly (AdapterAuthenticator & { name?: string | null })[] = await adapter.listAuthenticatorsByUserId!(
-    userId,
-  );
+  const listed = await adapter.listAuthenticatorsByUserId!(userId);
+  // Core takes nothing for none.
+  const rows: readonly (AdapterAuthenticator & { name?: string | null })[] = listed ?? [];
   const found = await Promise.all(rows.map(async (row) => {
     for (const provider of providers) {
       const account = await adapter.getAccount!(row.providerAccountId, provider);

@@ -507,6 +507,17 @@ Deno.test("passkeys: an adapter that fails is answered with 503, and the log say
   }
 });
 
+Deno.test("passkeys: an adapter may return nothing for a user who has none", async () => {
+  const tables = emptyTables();
+  tables.users.set("ada", { id: "ada", email: EMAIL, emailVerified: null });
+  for (const none of [undefined, null]) {
+    const adapter = { ...webAuthnAdapter(tables), listAuthenticatorsByUserId: () => Promise.resolve(none as never) };
+    const client = new WebAuthnClient(await testApp(webAuthnConfig(tables, { adapter })));
+    const { action, options } = await client.options({ email: EMAIL });
+    assertEquals([action, options.allowCredentials], ["authenticate", []]);
+  }
+});
+
 Deno.test("passkeys: in a key-value store, which would take a second key for one credential, the first stays", async () => {
   const adapter = UnstorageAdapter(createStorage());
   const app = await testApp({ ...webAuthnConfig(emptyTables()), adapter });
