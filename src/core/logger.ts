@@ -41,7 +41,7 @@ export function logError(log: Log, error: Error): void {
   const level = levelOf(errors, answer);
   // Not under `err`, whose serializer expects an Error. To format a stack costs more than to refuse a request.
   const [outer, ...causes] = errors.map((each) => summarize(each, level === "error"));
-  const message = messageOf({ ...outer!, ...answer });
+  const message = messageOf({ ...outer!, ...answer }, causes.find(({ code }) => code !== undefined)?.message);
   // A refused token or a provider's answer says enough.
   const isExplained = level === "error" || (level === "warn" && outer!.message === "" && !answer);
   const why = isExplained ? reasonOf(causes) : "";
@@ -60,10 +60,13 @@ function reasonOf(causes: readonly ErrorSummary[]): string {
   return said.find(({ code }) => code !== undefined)?.message ?? reasonIn(said.at(-1)?.message ?? "");
 }
 
-function messageOf({ type, message, provider, status, error, error_description }: ErrorSummary): string {
+/** @param ours The message of an error of ours among the causes. */
+function messageOf({ type, message, provider, status, error, error_description }: ErrorSummary, ours?: string): string {
   const answer = error ?? status;
   // The message of our own errors says more than the provider's answer; core's is always the same.
   if (answer === undefined || (message && type !== "OAuthCallbackError")) return message || type;
+  // A status alone does not say of which request, and of 200 not what is wrong.
+  if (error === undefined && ours !== undefined) return ours;
   return `"${provider}" answered ${answer}${error_description ? `: ${error_description}` : ""}`;
 }
 
