@@ -132,6 +132,10 @@ export function watchUsers(provider: Provider, notices: Notices): Provider {
       holder[name] = async function (this: unknown, ...args: unknown[]) {
         const user = await own.apply(this, args);
         lookAtUser(named, notices, user);
+        const { email = null } = Object(user);
+        if (name === "profile" && email !== null && typeof email !== "string") {
+          throw new TypeError(`${what} returned a user whose \`email\` is no text: return one address, or null.`);
+        }
         // Of `false` from profile() core makes a user without an id, and signs that one in.
         if (!user || name === "profile") return user || null;
         // Core writes the id into what authorize() returns, which may be the application's only copy, or frozen.

@@ -656,6 +656,18 @@ Deno.test("rows, an error or a response of authorize() or profile() are no user,
   }
 });
 
+Deno.test("an email of profile() that is no text is an error that says so", async () => {
+  for (const email of [["ada@example.com"], { value: "ada@example.com" }, 5, true]) {
+    const { logger, lines } = captureLog();
+    const provider = identityProvider("one", { profile: () => ({ id: "1", email }) });
+    await using app = await testApp(testConfig({ providers: [provider] }), { logger });
+    const { headers } = await signInAs(new Client(app), "one", { id: "1" });
+    assertStringIncludes(String(headers.location), "error=OAuthCallbackError");
+    const problem = '`profile()` of the provider "one" returned a user whose `email` is no text';
+    assert(lines.some(({ msg }) => msg.includes(problem)), lines.map(({ msg }) => msg).join("\n"));
+  }
+});
+
 Deno.test("profile() refuses a sign-in with any falsy result, as authorize() does", async () => {
   for (const adapter of [undefined, memoryAdapter()]) {
     for (const user of [null, undefined, false, "", 0, NaN]) {
