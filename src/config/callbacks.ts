@@ -126,12 +126,9 @@ export function watchUsers(provider: Provider, notices: Notices): Provider {
       const own = holder[name];
       if (typeof own !== "function") continue;
       const what = `\`${name}()\` of the provider "${options?.id ?? id}"`;
-      const named = own === defaultProfile
-        ? `No \`sub\` and no \`id\` came from the userinfo endpoint, so the default ${what}`
-        : what;
       holder[name] = async function (this: unknown, ...args: unknown[]) {
         const user = await own.apply(this, args);
-        lookAtUser(named, notices, user);
+        lookAtUser(what, notices, user, own === defaultProfile);
         const { email = null } = Object(user);
         if (name === "profile" && email !== null && typeof email !== "string") {
           throw new TypeError(`${what} returned a user whose \`email\` is no text: return one address, or null.`);
@@ -152,7 +149,7 @@ export function watchUsers(provider: Provider, notices: Notices): Provider {
 }
 
 /** Null and what else is falsy refuses a sign-in; undefined mostly is a forgotten `return`. */
-function lookAtUser(what: string, notices: Notices, user: unknown): void {
+function lookAtUser(what: string, notices: Notices, user: unknown, isDefault: boolean): void {
   if (user === undefined) {
     const problem = `${what} returned undefined, so the sign-in is refused. Return the user, as in ` +
       "`{ id, name, email }`. To refuse a sign-in, return null.";
@@ -186,7 +183,8 @@ function lookAtUser(what: string, notices: Notices, user: unknown): void {
     );
   }
   if (id !== undefined && id !== null && id !== "") return;
-  const problem = `${what} returned a user without \`id\`, so Auth.js makes one up, another with each sign-in: the ` +
-    "same person is a new user each time. Return the user's id.";
+  const why = isDefault ? "No `sub` and no `id` came from the userinfo endpoint, so the default " : "";
+  const problem = `${why}${what} returned a user without \`id\`, so Auth.js makes one up, another with each sign-in: ` +
+    "the same person is a new user each time. Return the user's id.";
   notices.warnOnce(problem, CODE);
 }

@@ -656,6 +656,16 @@ Deno.test("rows, an error or a response of authorize() or profile() are no user,
   }
 });
 
+Deno.test("an id that other users would have is not told as missing, if it comes from the userinfo endpoint", async () => {
+  const { logger, lines } = captureLog();
+  await using app = await testApp(testConfig({ providers: [identityProvider("one", { profile: undefined })] }), {
+    logger,
+  });
+  await signInAs(new Client(app), "one", { id: 2 ** 60 as never });
+  const [line] = lines.filter(({ level }) => level >= 40);
+  assertMatch(line!.msg, /: `profile\(\)` of the provider "one" returned a user with the `id` 1152921504606847000,/);
+});
+
 Deno.test("an email of profile() that is no text is an error that says so", async () => {
   for (const email of [["ada@example.com"], { value: "ada@example.com" }, 5, true]) {
     const { logger, lines } = captureLog();
