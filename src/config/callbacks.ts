@@ -118,7 +118,7 @@ function define(target: object, name: PropertyKey, value: unknown, enumerable: b
   Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable });
 }
 
-/** Watches what returns a user, at the provider, which is a copy and written to, or among its `options`. */
+/** Watches what returns a user or its tokens, at the provider, which is a copy and written to, or in its `options`. */
 export function watchUsers(provider: Provider, notices: Notices): Provider {
   const { id, options } = provider as { id: string; options?: Record<string, unknown> };
   for (const holder of [provider as unknown as Record<string, unknown>, options ?? {}]) {
@@ -144,6 +144,20 @@ export function watchUsers(provider: Provider, notices: Notices): Provider {
         return Object.create(prototype, { ...Object.getOwnPropertyDescriptors(user), id: set });
       };
     }
+    const { account } = holder;
+    if (typeof account !== "function") continue;
+    holder.account = function (this: unknown, ...args: unknown[]) {
+      const tokens = account.apply(this, args);
+      if (!(tokens instanceof Promise)) return tokens;
+      // A rejection that nothing waits for would end the process.
+      tokens.catch(() => {});
+      throw new TypeError(
+        `\`account()\` of the provider "${
+          options?.id ?? id
+        }" returned a promise: it is not awaited, so the account would ` +
+          "have no tokens. Return them, or undefined for none.",
+      );
+    };
   }
   return provider;
 }
@@ -170,8 +184,8 @@ function lookAtUser(what: string, notices: Notices, user: unknown, isDefault: bo
     throw new TypeError(`${what} returned ${kind}: return the user, as in \`{ id, name, email }\`, or null.`);
   }
   const { id } = user as { id?: unknown };
-  // As a text each is the same for every user: a method that was not called, a row, a promise that was not awaited. JSON
-  // and drivers of databases round a number that is too large to another one.
+  // As a text each is the same for every user: a method that was not called, a row, a promise that was not awaited.
+  // JSON and drivers of databases round a number that is too large to another one.
   const isShared = typeof id === "number"
     ? !(Math.abs(id) <= Number.MAX_SAFE_INTEGER)
     : ["boolean", "function", "symbol"].includes(typeof id) ||

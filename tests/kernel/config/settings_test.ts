@@ -11,7 +11,7 @@ import { captureLog, SECRET, testApp, testConfig } from "../../support/app.ts";
 import { Client } from "../../support/client.ts";
 import { withEnvironment } from "../../support/environment.ts";
 import { identityProvider, signInAs } from "../../support/identity.ts";
-import { memoryAdapter } from "../../support/memory_adapter.ts";
+import { memoryAdapter, type MemoryTables } from "../../support/memory_adapter.ts";
 
 const INVALID = "FST_AUTHJS_CONFIG_INVALID";
 const PROVIDER = "FST_AUTHJS_PROVIDER_INVALID";
@@ -664,6 +664,22 @@ Deno.test("an id that other users would have is not told as missing, if it comes
   await signInAs(new Client(app), "one", { id: 2 ** 60 as never });
   const [line] = lines.filter(({ level }) => level >= 40);
   assertMatch(line!.msg, /: `profile\(\)` of the provider "one" returned a user with the `id` 1152921504606847000,/);
+});
+
+Deno.test("account() that returns a promise is an error that says so, whatever becomes of the promise", async () => {
+  for (const account of [() => Promise.resolve({ access_token: "a" }), () => Promise.reject(new Error("later"))]) {
+    for (const where of [{ account }, { options: { account } }]) {
+      const { logger, lines } = captureLog();
+      const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
+      const config = testConfig({ providers: [identityProvider("one", where)], adapter: memoryAdapter(tables) });
+      await using app = await testApp(config, { logger });
+      const { headers } = await signInAs(new Client(app), "one", { id: "1" });
+      assertStringIncludes(String(headers.location), "error=Configuration");
+      assertEquals([tables.users.size, tables.accounts], [0, []]);
+      const problem = '`account()` of the provider "one" returned a promise: it is not awaited';
+      assert(lines.some(({ msg }) => msg.includes(problem)), lines.map(({ msg }) => msg).join("\n"));
+    }
+  }
 });
 
 Deno.test("an email of profile() that is no text is an error that says so", async () => {
