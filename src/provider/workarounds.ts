@@ -118,8 +118,12 @@ function withCommonFixes(provider: OAuthProvider): OAuthProvider {
   return fixed;
 }
 
+/** Of a list of scopes core would make "a,b". */
 function withoutUnset(members: Json): Json {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null));
+  const set = Object.entries(members).filter(([, value]) => value !== undefined && value !== null);
+  return Object.fromEntries(set.map(([name, value]) => {
+    return [name, name === "scope" && Array.isArray(value) ? value.join(" ") : value];
+  }));
 }
 
 /** `providerAccountId` is a text: a database may find nothing else in its column, and JSON has no bigint. */
@@ -144,11 +148,8 @@ function withTokenFix(token: OAuthProvider["token"], correct: (tokens: Json) => 
 }
 
 /** RFC 6749 section 5.1: a token type, no null members, and the scopes as one text. */
-function toStandardTokens({ scope, ...tokens }: Json): Json {
-  return {
-    token_type: "bearer",
-    ...withoutUnset({ ...tokens, scope: Array.isArray(scope) ? scope.join(" ") : scope }),
-  };
+function toStandardTokens(tokens: Json): Json {
+  return { token_type: "bearer", ...withoutUnset(tokens) };
 }
 
 type Added = { readonly headers?: Record<string, string>; readonly query?: Record<string, string> };

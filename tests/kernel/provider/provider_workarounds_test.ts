@@ -95,6 +95,14 @@ Deno.test("applyWorkarounds() takes out parameters that have no value", () => {
   assertEquals(authorization, { url: "https://id.example", params: { scope: "me" } });
 });
 
+Deno.test("applyWorkarounds() writes a list of scopes as the standard does", () => {
+  const authorization = { url: "https://id.example", params: { scope: ["openid", "email"], prompt: "login" } };
+  const { options, ...own } = workedAround({ id: "own", type: "oidc", authorization, options: { authorization } });
+  for (const each of [own, options]) {
+    assertEquals(each.authorization, { ...authorization, params: { scope: "openid email", prompt: "login" } });
+  }
+});
+
 Deno.test("a token response is completed, not replaced", async () => {
   const { token } = workedAround(VK({}));
   const given = { access_token: "access", token_type: "mac", scope: ["a", "b"], email: null, expires_in: 0 };
