@@ -85,14 +85,17 @@ async function loadHelpers(): Promise<typeof import("@simplewebauthn/server/help
 }
 
 export function webAuthnWarnings(providers: readonly Provider[], origin: PublicOrigin | undefined): string[] {
-  const all = providers as unknown as (Omit<WebAuthnConfig, "type"> & { readonly type: string })[];
-  const email = all.find(({ type }) => type === "email");
+  const all = providers as unknown as (Omit<WebAuthnConfig, "type"> & {
+    readonly type: string;
+    readonly allowDangerousEmailAccountLinking?: boolean;
+  })[];
+  const trusted = all.find(({ type, allowDangerousEmailAccountLinking: links }) => type === "email" || links);
   return all.filter(({ type }) => type === "webauthn").flatMap(({ id, getUserInfo, relayingParty }) => {
     const warnings: string[] = [];
     // Core does not export its default, but it contains this error text.
-    if (email && String(getUserInfo).includes("provider requires a database adapter to be configured")) {
+    if (trusted && String(getUserInfo).includes("provider requires a database adapter to be configured")) {
       warnings.push(
-        `With "${id}" a user can register under an e-mail address without verifying it, and "${email.id}" ` +
+        `With "${id}" a user can register under an e-mail address without verifying it, and "${trusted.id}" ` +
           "later signs the owner of the address in as that same user, whose passkey remains. To have " +
           "passkeys added by signed-in users only, set `getUserInfo: async () => null` on the provider.",
       );

@@ -9,6 +9,7 @@ import Passkey from "fastify-authjs/providers/passkey";
 import WebAuthn from "fastify-authjs/providers/webauthn";
 import { captureLog, SECRET, testApp } from "../../support/app.ts";
 import { setCookies } from "../../support/client.ts";
+import { identityProvider } from "../../support/identity.ts";
 import { memoryAdapter } from "../../support/memory_adapter.ts";
 import {
   emptyTables,
@@ -465,10 +466,13 @@ Deno.test("passkeys: boot warns where no browser offers them, and of addresses t
     assertEquals(await warningsOf({ origin }), []);
   }
   const email = Nodemailer({ server: "smtp://127.0.0.1:1", from: "a@b.example" }) as never;
-  const [warning] = await warningsOf({ providers: [Passkey, email] });
-  assertStringIncludes(warning ?? "", "without verifying it");
+  const linking = identityProvider("linking", { allowDangerousEmailAccountLinking: true }) as never;
   const signedInOnly = Passkey({ getUserInfo: () => Promise.resolve(null) });
-  assertEquals(await warningsOf({ providers: [signedInOnly, email] }), []);
+  for (const [provider, id] of [[email, "nodemailer"], [linking, "linking"]] as const) {
+    const [warning] = await warningsOf({ providers: [Passkey, identityProvider("other") as never, provider] });
+    assertStringIncludes(warning ?? "", `without verifying it, and "${id}" later signs the owner`);
+    assertEquals(await warningsOf({ providers: [signedInOnly, provider] }), []);
+  }
 });
 
 Deno.test("passkeys: with getUserInfo: async () => null no client registers without a session, or learns which addresses have an account", async () => {
