@@ -118,48 +118,54 @@ function define(target: object, name: PropertyKey, value: unknown, enumerable: b
   Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable });
 }
 
+type Own = (this: unknown, ...args: unknown[]) => unknown;
+
 /** Watches what returns a user or its tokens, at the provider, which is a copy and written to, or in its `options`. */
 export function watchUsers(provider: Provider, notices: Notices): Provider {
   const { id, options } = provider as { id: string; options?: Record<string, unknown> };
   for (const holder of [provider as unknown as Record<string, unknown>, options ?? {}]) {
-    for (const name of ["authorize", "profile"]) {
-      const own = holder[name];
+    for (const name of ["authorize", "profile", "account"]) {
+      const own = holder[name] as Own;
       if (typeof own !== "function") continue;
       const what = `\`${name}()\` of the provider "${options?.id ?? id}"`;
-      holder[name] = async function (this: unknown, ...args: unknown[]) {
-        const user = await own.apply(this, args);
-        lookAtUser(what, notices, user, own === defaultProfile);
-        const { email = null } = Object(user);
-        if (name === "profile" && email !== null && typeof email !== "string") {
-          throw new TypeError(`${what} returned a user whose \`email\` is no text: return one address, or null.`);
-        }
-        // Of `false` from profile() core makes a user without an id, and signs that one in.
-        if (!user || name === "profile") return user || null;
-        // Core writes the id into what authorize() returns, which may be the application's only copy, or frozen.
-        const prototype = Object.getPrototypeOf(user);
-        if ([Object.prototype, null].includes(prototype)) return { ...user };
-        // A copy may lack fields of an instance of a class.
-        if (Reflect.set(user, "id", user.id)) return user;
-        const set = { value: user.id, writable: true, enumerable: true, configurable: true };
-        return Object.create(prototype, { ...Object.getOwnPropertyDescriptors(user), id: set });
-      };
+      holder[name] = name === "account" ? watchAccount(own, what) : watchUser(own, what, name === "profile", notices);
     }
-    const { account } = holder;
-    if (typeof account !== "function") continue;
-    holder.account = function (this: unknown, ...args: unknown[]) {
-      const tokens = account.apply(this, args);
-      if (!(tokens instanceof Promise)) return tokens;
-      // A rejection that nothing waits for would end the process.
-      tokens.catch(() => {});
-      throw new TypeError(
-        `\`account()\` of the provider "${
-          options?.id ?? id
-        }" returned a promise: it is not awaited, so the account would ` +
-          "have no tokens. Return them, or undefined for none.",
-      );
-    };
   }
   return provider;
+}
+
+function watchUser(own: Own, what: string, isProfile: boolean, notices: Notices): Own {
+  // deno-lint-ignore no-explicit-any -- an application may return anything
+  return async function (...args): Promise<any> {
+    const user = await own.apply(this, args);
+    lookAtUser(what, notices, user, own === defaultProfile);
+    const { id, email = null } = Object(user);
+    if (isProfile && email !== null && typeof email !== "string") {
+      throw new TypeError(`${what} returned a user whose \`email\` is no text: return one address, or null.`);
+    }
+    // Of `false` from profile() core makes a user without an id, and signs that one in.
+    if (!user || isProfile) return user || null;
+    // Core writes the id into what authorize() returns, which may be the application's only copy, or frozen.
+    const prototype = Object.getPrototypeOf(user);
+    if ([Object.prototype, null].includes(prototype)) return { ...user };
+    // A copy may lack fields of an instance of a class.
+    if (Reflect.set(user, "id", id)) return user;
+    const set = { value: id, writable: true, enumerable: true, configurable: true };
+    return Object.create(prototype, { ...Object.getOwnPropertyDescriptors(user), id: set });
+  };
+}
+
+function watchAccount(own: Own, what: string): Own {
+  return function (...args) {
+    const tokens = own.apply(this, args);
+    if (!(tokens instanceof Promise)) return tokens;
+    // A rejection that nothing waits for would end the process.
+    tokens.catch(() => {});
+    throw new TypeError(
+      `${what} returned a promise: it is not awaited, so the account would have no tokens. Return them, or undefined ` +
+        "for none.",
+    );
+  };
 }
 
 /** Null and what else is falsy refuses a sign-in; undefined mostly is a forgotten `return`. */
@@ -171,15 +177,11 @@ function lookAtUser(what: string, notices: Notices, user: unknown, isDefault: bo
   }
   if (!user) return;
   // The rows of a query, an error and a response are true for a wrong password, too.
-  const kind = typeof user !== "object"
-    ? `a ${typeof user}`
-    : Array.isArray(user)
-    ? "an array"
-    : user instanceof Error
-    ? "an error"
-    : user instanceof Response
-    ? "a response"
-    : undefined;
+  let kind: string | undefined;
+  if (typeof user !== "object") kind = `a ${typeof user}`;
+  else if (Array.isArray(user)) kind = "an array";
+  else if (user instanceof Error) kind = "an error";
+  else if (user instanceof Response) kind = "a response";
   if (kind !== undefined) {
     throw new TypeError(`${what} returned ${kind}: return the user, as in \`{ id, name, email }\`, or null.`);
   }
