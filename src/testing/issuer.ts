@@ -6,7 +6,6 @@ import type { AddressInfo } from "node:net";
 import type { LightMyRequestResponse } from "fastify";
 import { invalidConfig } from "../errors.ts";
 import type { Profile } from "../types.ts";
-import { assertObject } from "../utils/arguments.ts";
 import { injectWith, type InjectWithCookies, refuseInProduction, type TestedApp } from "./inject.ts";
 import { issuerService, type IssuerUser, loadMockServer, USER } from "./issuer_service.ts";
 
@@ -92,7 +91,7 @@ export interface TestIssuer extends AsyncDisposable {
  * @returns The provider, to be closed at the end of the test: `await using issuer = await startIssuer()`, or
  * `issuer.close()`.
  * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a `lifetime` that is none, without `oauth2-mock-server`,
- * and under `NODE_ENV=production`; `FST_AUTHJS_BODY_INVALID` for an option that there is not.
+ * and under `NODE_ENV=production`.
  *
  * @example
  * ```ts
@@ -117,7 +116,6 @@ export interface TestIssuer extends AsyncDisposable {
  */
 export async function startIssuer(options: IssuerOptions = {}): Promise<TestIssuer> {
   refuseInProduction("startIssuer()");
-  assertObject(options, "options of startIssuer()", ["user", "lifetime", "port"]);
   const { user = ADA, lifetime = 3600, port = 0 } = options;
   if (!(Number.isFinite(lifetime) && lifetime >= 0)) {
     throw invalidConfig("`lifetime` of startIssuer() must be a number of seconds, 0 or more.");
@@ -170,10 +168,8 @@ const FORM = { accept: "application/json", "content-type": "application/x-www-fo
 async function signInAtIssuer(
   app: TestedApp,
   issuer: string,
-  options: IssuerSignInOptions,
+  { user, provider = "issuer", prefix = "/auth", parameters = {} }: IssuerSignInOptions,
 ): Promise<InjectWithCookies> {
-  assertObject(options, "options of signIn()", ["user", "provider", "prefix", "parameters"]);
-  const { user, provider = "issuer", prefix = "/auth", parameters = {} } = options;
   const inject = injectWith(app);
   const csrf = await inject(`${prefix}/csrf`);
   // With `skipCSRFCheck` there is no token, and the answer is empty.
