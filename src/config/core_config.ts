@@ -112,9 +112,12 @@ function requireToken(token: unknown): string {
 
 /** How tokens are sealed and opened, also if by methods of a class. Ours do what core's do in less time. */
 function codecOf(maxAge: number, jwt: Partial<JWTOptions> = {}) {
-  const codec = { encode, decode, ...jwt, ...boundMethods(jwt, ["encode", "decode"]), maxAge };
-  if (jwt.encode === coreEncode) codec.encode = encode;
-  if (jwt.decode === coreDecode) codec.decode = decode;
+  const methods = (["encode", "decode"] as const).filter((name) => !Object.hasOwn(jwt, name));
+  // In core's order.
+  const codec = { maxAge, encode, decode, ...jwt, ...boundMethods(jwt, methods) };
+  codec.maxAge = maxAge;
+  if (codec.encode === coreEncode) codec.encode = encode;
+  if (codec.decode === coreDecode) codec.decode = decode;
   return codec;
 }
 
