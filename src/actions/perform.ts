@@ -61,6 +61,10 @@ interface Action {
   readonly rememberMe?: boolean | undefined;
 }
 
+const LATE =
+  "signing in or out, or updating the session, came after the head of the reply had been sent: its cookies " +
+  "are lost. Do it, and wait for that, before the head is sent.";
+
 type Outcome = Readonly<{ context: RequestContext; answer: Answer; read: SessionRead | undefined }>;
 
 /** Puts the cookies on the reply, has later reads of the request see them, and sends the reply if it is to be sent. */
@@ -82,6 +86,8 @@ export async function perform(
   }
   const { error, cookies } = answer;
   const sends = isSent && error === undefined;
+  const isLate = cookies.length > 0 && (reply as FastifyReply).raw.headersSent;
+  if (isLate) context.logger.warnOnce("late action", LATE, "FST_AUTHJS_WARN_LOST_COOKIE");
   if (cookies.length > 0) setCookies(reply as FastifyReply, cookies);
   if (cookies.length > 0 || sends) keepUnstored(reply as FastifyReply);
   const read = error === undefined ? readOf?.(answer, context) : undefined;

@@ -479,6 +479,27 @@ Deno.test("an action where the plugin is not registered says so", async () => {
   assertEquals([answer.statusCode, answer.json().code], [500, "FST_AUTHJS_CONFIG_INVALID"]);
 });
 
+Deno.test("cookies of an action after the head was sent are lost, and the log says so once", async () => {
+  const early: Handler = async (auth, request, reply) => {
+    reply.hijack();
+    reply.raw.writeHead(200);
+    await auth.signIn(request, reply, "credentials", { fields: request.body, redirect: false });
+    reply.raw.end();
+  };
+  await using app = await appWith(early);
+  for (let i = 0; i < 2; i++) {
+    const answer = await new Client(app).request("POST", "/act", { json: MINE });
+    assertEquals([answer.statusCode, setCookies(answer)], [200, []]);
+  }
+  const losses = app.lines.filter(({ code }) => code === "FST_AUTHJS_WARN_LOST_COOKIE");
+  assertEquals(losses.length, 1);
+  assertStringIncludes(losses[0]!.msg, "before the head is sent");
+
+  await using inTime = await appWith(signInWithBody);
+  await new Client(inTime).request("POST", "/act", { json: MINE });
+  assertEquals(inTime.lines.filter(({ code }) => code === "FST_AUTHJS_WARN_LOST_COOKIE"), []);
+});
+
 Deno.test("reply.session follows where the application has declared it", async () => {
   const auth = createAuth(testConfig({
     callbacks: {
