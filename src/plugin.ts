@@ -149,12 +149,16 @@ async function usableInstance(config: unknown, { log }: FastifyInstance): Promis
 
 /** Reads the session of each request of a scope into `request.session`. The auth routes read it themselves. */
 function decorateRequest(scope: FastifyInstance, config: FastifyAuthConfig | ConfigForRequest): void {
+  const shownIn = (instance: object) => (instance as { readonly [SHOWN]?: unknown })[SHOWN];
+  // Mounted twice.
+  if (shownIn(scope) === config) return;
   // Its type is the application's to declare.
   const name: string = "session";
-  scope.decorateRequest(name, null);
+  // A scope within has the property already, and its own configuration counts.
+  if (shownIn(scope) === undefined || Object.hasOwn(scope, SHOWN)) scope.decorateRequest(name, null);
   scope.decorate(SHOWN, config as object);
   scope.addHook("onRequest", async (request) => {
-    if (isAuthRoute(request.routeOptions.config)) return;
+    if (isAuthRoute(request.routeOptions.config) || shownIn(request.server) !== config) return;
     Object.assign(request, { [name]: await getSession(request, config as FastifyAuthConfig) });
   });
 }

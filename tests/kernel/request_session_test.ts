@@ -136,6 +136,68 @@ Deno.test("request.session is of the configuration that a function chooses", asy
   assertEquals([other.statusCode, other.json()], [200, { has: true, session: null }]);
 });
 
+for (const isWithinFirst of [true, false]) {
+  const order = isWithinFirst ? "before" : "after";
+  Deno.test(`request.session is of the configuration of its scope, registered ${order} the one around it`, async () => {
+    await using app = Fastify() as FastifyInstance;
+    const customers = createAuth(testConfig());
+    const cookies = { sessionToken: { name: "staff.session-token" } };
+    const employees = createAuth(testConfig({ secret: SECRET + "staff", cookies }));
+    const around = async () => void await app.register(customers.plugin, { prefix: "/auth", decorateRequest: true });
+    if (!isWithinFirst) await around();
+    await app.register(async (staff) => {
+      await staff.register(employees.plugin, { prefix: "/auth", decorateRequest: true });
+      staff.get("/session", (request) => ({ session: sessionOf(request) }));
+      await staff.register((inner, _options, done) => {
+        inner.get("/inner", (request) => ({ session: sessionOf(request) }));
+        done();
+      });
+    }, { prefix: "/staff" });
+    if (isWithinFirst) await around();
+    app.get("/session", (request) => ({ session: sessionOf(request) }));
+
+    const client = new Client(app);
+    const names = async () => {
+      const answers = [];
+      for (const path of ["/session", "/staff/session", "/staff/inner"]) answers.push(await client.get(path));
+      return answers.map((answer) => answer.json().session?.user.name ?? null);
+    };
+    await client.signIn(ADA);
+    assertEquals(await names(), ["ada", null, null]);
+    const csrfToken = (await client.get("/staff/auth/csrf")).json().csrfToken;
+    await client.post("/staff/auth/callback/credentials", { csrfToken, username: "grace", password: "open" });
+    assertEquals(await names(), ["ada", "grace", "grace"]);
+  });
+}
+
+Deno.test("request.session of a configuration that is mounted twice is read once", async () => {
+  let reads = 0;
+  const { app, auth } = await decoratedApp(testConfig({
+    callbacks: {
+      session({ session }) {
+        reads++;
+        return session;
+      },
+    },
+  }));
+  await using _app = app;
+  await app.register(auth.plugin, { prefix: "/members/auth", decorateRequest: true });
+  const client = new Client(app);
+  await client.signIn(ADA);
+  reads = 0;
+  assertEquals((await client.get("/session")).json().session.user.name, "ada");
+  assertEquals(reads, 1);
+});
+
+Deno.test("request.session of two configurations in one scope stops the boot", async () => {
+  const { app } = await decoratedApp(testConfig());
+  await using _app = app;
+  const other = createAuth(testConfig({ secret: SECRET + "other" }));
+  const register = async () => void await app.register(other.plugin, { prefix: "/other", decorateRequest: true });
+  const error = await assertRejects(register, Error);
+  assertStringIncludes(error.message, "'session' has already been added");
+});
+
 Deno.test("request.session of another plugin stops the boot", async () => {
   const { logger } = captureLog();
   await using app = Fastify({ logger });
