@@ -68,7 +68,10 @@ export class RequestReads {
       }
     }
     const reads = new RequestReads(request);
-    reads.isSent = known !== undefined;
+    const isMade = known !== undefined && known.request !== request;
+    reads.isSent = isMade || known?.isSent === true;
+    // A hook may set another Cookie header: the reply is the same.
+    if (!isMade) reads.reply = known?.reply;
     return holder[READS] = reads;
   }
 

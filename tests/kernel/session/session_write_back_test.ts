@@ -257,6 +257,27 @@ Deno.test("a hook that sets another cookie has the session of that cookie", asyn
   assertEquals((await (await signedIn(app)).get("/as")).json(), ["ada", "bob"]);
 });
 
+for (const hook of ["onRequest", "preHandler"] as const) {
+  Deno.test(`a hook (${hook}) may take other cookies out of the request: sessions are renewed as ever`, async () => {
+    const config = testConfig({ session: { updateAge: 0 } });
+    await using app = await testApp(config);
+    app.addHook(hook as "onRequest", (request, _reply, done) => {
+      const cookies = request.headers.cookie?.split("; ").filter((cookie) => !cookie.startsWith("_ga="));
+      request.headers = { ...request.headers, cookie: cookies?.join("; ") };
+      done();
+    });
+    app.get("/raw", async (request, reply) => {
+      await getSession(request, config);
+      reply.hijack();
+      reply.raw.end();
+    });
+    const headers = { cookie: `_ga=1; ${NAME}=${await sealed({ name: "ada" })}` };
+    for (const url of ["/me", "/raw"]) {
+      assertEquals(sessionCookies(await app.inject({ url, headers })).length, 1, url);
+    }
+  });
+}
+
 Deno.test("a read that the handler did not wait for is waited for by its reply", async () => {
   let finish = () => {};
   const held = new Promise<void>((resolve) => finish = resolve);
