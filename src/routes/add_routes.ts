@@ -93,12 +93,13 @@ function routerOptions({ initialConfig }: FastifyInstance): RouterOptions[] {
  * not-found handler, for which the `logSerializers` of `register()` do not count.
  */
 function redactLog(scope: FastifyInstance): void {
-  const makeLogger = scope.childLoggerFactory;
+  // Its own factory may be set later.
+  const around: FastifyInstance = Object.getPrototypeOf(scope);
   const redacting = redactingSerializers(scope.log);
   scope.setChildLoggerFactory((logger, bindings, options, request) => {
     const { serializers: given } = options;
     const serializers = given ? redactingSerializers(scope.log, given) : redacting;
-    return makeLogger.call(scope, logger, bindings, { ...options, serializers }, request);
+    return around.childLoggerFactory.call(scope, logger, bindings, { ...options, serializers }, request);
   });
 }
 

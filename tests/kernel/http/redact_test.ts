@@ -58,3 +58,20 @@ Deno.test("serializers of the registration and of scopes around it count, withou
   ]);
   assert(!JSON.stringify(lines).includes("secret"));
 });
+
+for (const isFirst of [true, false]) {
+  const order = isFirst ? "before" : "after";
+  Deno.test(`loggers that the application makes, as told ${order} the registration, count, without codes`, async () => {
+    const { logger, lines } = captureLog();
+    await using app = Fastify({ logger } as object) as FastifyInstance;
+    const setFactory = () =>
+      app.setChildLoggerFactory((logger, bindings, options) => logger.child({ ...bindings, own: true }, options));
+    if (isFirst) setFactory();
+    await app.register(FastifyAuth(testConfig()), { prefix: "/auth" });
+    if (!isFirst) setFactory();
+    await app.inject("/auth/signin?code=secret");
+    const told = lines.flatMap(({ own, req }) => req === undefined ? [] : [own, (req as { url: string }).url]);
+    assertEquals(told, [true, "/auth/signin?code=[redacted]"]);
+    assert(!JSON.stringify(lines).includes("secret"));
+  });
+}
