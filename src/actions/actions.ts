@@ -13,7 +13,7 @@ import { handleSignIn } from "../routes/signin.ts";
 import { handleSignOut } from "../routes/signout.ts";
 import { SIGNED_OUT } from "../session/read.ts";
 import type { GuardedReply, Session } from "../types.ts";
-import { type ActionAuth, type ActionRequest, perform, urlOf } from "./perform.ts";
+import { type ActionAuth, type ActionRequest, parametersOf, perform, urlOf } from "./perform.ts";
 
 /** The option of actions that a link alone must not start, such as a sign-out. */
 export interface AllowGetOptions {
@@ -89,7 +89,7 @@ export async function signIn(
 ): Promise<SignInActionResult | void> {
   assertObject(options, "options of signIn()", SIGN_IN);
   const { authorizationParams, callbackUrl, rememberMe } = options;
-  if (authorizationParams !== undefined) assertObject(authorizationParams, "`authorizationParams` of signIn()");
+  const query = authorizationParams === undefined ? undefined : parametersOf(authorizationParams, "signIn()");
   const { type, isOAuth = true } = auth.instance.config.providers.get(provider ?? "") ?? {};
   // A request without a body has nothing that begins at a provider would need.
   const fields = "fields" in options && !(isOAuth && options.fields === undefined) ? options.fields : {};
@@ -101,7 +101,7 @@ export async function signIn(
     what: "Signing in",
     action: posted ? "callback" : "signin",
     provider,
-    query: authorizationParams,
+    query,
     fields,
     callbackUrl,
     rememberMe,

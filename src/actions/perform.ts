@@ -52,7 +52,7 @@ interface Action {
   readonly read?: (answer: Answer, context: RequestContext) => SessionRead;
   readonly action: string;
   readonly provider?: string | undefined;
-  readonly query?: Readonly<Record<string, string>> | undefined;
+  readonly query?: Query | undefined;
   /** The function that was called, if its route must not be reached by links. */
   readonly notForLinks?: string | false;
   /** What the user has entered: an object, or else refused once the request is known to be the user's own. */
@@ -64,6 +64,15 @@ interface Action {
 const LATE =
   "signing in or out, or updating the session, came after the head of the reply had been sent: its cookies " +
   "are lost. Do it, and wait for that, before the head is sent.";
+
+type Query = Readonly<Record<string, string>>;
+
+/** The `authorizationParams` of an action, which may be URLSearchParams. */
+export function parametersOf(given: unknown, action: string): Query {
+  const parameters = given instanceof URLSearchParams ? Object.fromEntries(given) : given;
+  assertObject(parameters, `\`authorizationParams\` of ${action}`);
+  return parameters as Query;
+}
 
 type Outcome = Readonly<{ context: RequestContext; answer: Answer; read: SessionRead | undefined }>;
 

@@ -108,6 +108,22 @@ Deno.test("G2: a body that an own parser left as URLSearchParams is a 400, and n
   }
 });
 
+Deno.test("parameters for the provider may be URLSearchParams", async () => {
+  const options = { authorizationParams: new URLSearchParams({ login: "ada" }) as never };
+  const acts: Act[] = [
+    (auth, request, reply) => auth.signIn(request, reply, "github", options),
+    (auth, request, reply) => auth.linkAccount(request, reply, "github", options),
+  ];
+  for (const act of acts) {
+    await using app = await appOf(act);
+    const client = new Client(app);
+    await client.signIn({ username: "ada", password: "open" });
+    const { statusCode, headers, body } = await client.request("POST", "/act");
+    assertEquals(statusCode, 302, body);
+    assertEquals(new URL(String(headers.location)).searchParams.get("login"), "ada");
+  }
+});
+
 Deno.test("G3: a parameter for the provider that is undefined is not sent, and one that is no text is a 400", async () => {
   await using app = await appOf(async (auth, request, reply) => {
     const { hint } = request.body as { hint: string };

@@ -1,7 +1,7 @@
 /** The accounts that a signed-in user signs in with: linking one, unlinking one, listing them. */
 import type { Adapter, AdapterAccount, AdapterUser } from "@auth/core/adapters";
 import type { FastifyRequest } from "fastify";
-import { type ActionAuth, type ActionRequest, perform, urlOf } from "../../actions/perform.ts";
+import { type ActionAuth, type ActionRequest, parametersOf, perform, urlOf } from "../../actions/perform.ts";
 import { fromAdapter, rowsOf, signedInAs } from "../../actions/account_rows.ts";
 import { findPasskeys, type ListedAccount, type PasskeyAdapter } from "../../adapter/added_methods.ts";
 import type { ProviderContext } from "../../core/context.ts";
@@ -25,7 +25,7 @@ export async function linkAccount(
 ): Promise<LinkAccountResult | void> {
   assertObject(options, "options of linkAccount()", ["authorizationParams", "callbackUrl", "redirect"]);
   const { authorizationParams = {}, callbackUrl, redirect } = options;
-  assertObject(authorizationParams, "`authorizationParams` of linkAccount()");
+  const query = parametersOf(authorizationParams, "linkAccount()");
   const { user, settings } = await signedInUser(auth, request, "linkAccount()");
   if (settings.use === "header") {
     throw new FastifyAuthError(
@@ -51,7 +51,7 @@ export async function linkAccount(
     what: "Linking",
     action: "signin",
     provider,
-    query: authorizationParams,
+    query,
     fields: {},
     callbackUrl,
     handle: (context) => beginSignIn(context as ProviderContext, String(user.id)),
