@@ -186,19 +186,19 @@ function lookAtUser(what: string, notices: Notices, user: unknown, isDefault: bo
     throw new TypeError(`${what} returned ${kind}: return the user, as in \`{ id, name, email }\`, or null.`);
   }
   const { id } = user as { id?: unknown };
-  // As a text each is the same for every user: a method that was not called, a row, a promise that was not awaited.
+  // As a text each is the same for every user: none, a method that was not called, a row, a promise.
   // JSON and drivers of databases round a number that is too large to another one.
   const isShared = typeof id === "number"
     ? !(Math.abs(id) <= Number.MAX_SAFE_INTEGER)
-    : ["boolean", "function", "symbol"].includes(typeof id) ||
-      (typeof id === "object" && /^\[object .*\]$/.test(String(id)));
+    : id === "" || ["boolean", "function", "symbol"].includes(typeof id) ||
+      (typeof id === "object" && /^(?:\[object .*\])?$/.test(String(id)));
   if (isShared) {
     throw new TypeError(
-      `${what} returned a user with the \`id\` ${String(id)}, which other users would have, too: return a text, or a ` +
-        "number below 2 ** 53.",
+      `${what} returned a user with the \`id\` ${String(id) || '""'}, which other users would have, too: return a ` +
+        "text, or a number below 2 ** 53.",
     );
   }
-  if (id !== undefined && id !== null && id !== "") return;
+  if (id !== undefined && id !== null) return;
   const why = isDefault ? "No `sub` and no `id` came from the userinfo endpoint, so the default " : "";
   const problem = `${why}${what} returned a user without \`id\`, so Auth.js makes one up, another with each sign-in: ` +
     "the same person is a new user each time. Return the user's id.";

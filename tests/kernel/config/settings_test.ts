@@ -709,8 +709,9 @@ Deno.test("profile() refuses a sign-in with any falsy result, as authorize() doe
 
 Deno.test("an id that would be that of every user is an error of authorize() and profile(), and signs nobody in", async () => {
   // A method that was not called; numbers to which JSON and drivers of databases round others.
-  for (const id of [Promise.resolve("1"), { value: "1" }, NaN, true, () => "1", Symbol("1"), Infinity, 2 ** 53]) {
-    const problem = `returned a user with the \`id\` ${String(id)}`;
+  const ids = [Promise.resolve("1"), { value: "1" }, NaN, true, () => "1", Symbol("1"), Infinity, 2 ** 53, "", []];
+  for (const id of ids) {
+    const problem = `returned a user with the \`id\` ${String(id) || '""'}`;
     assertStringIncludes((await signInWith({ id }))[0]!, problem);
     const { logger, lines } = captureLog();
     const provider = identityProvider("one", { profile: () => ({ id }) });
