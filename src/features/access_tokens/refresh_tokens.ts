@@ -81,12 +81,12 @@ function clientAuthentication(
   }
 }
 
-/** The response without an ID token, which nothing reads here. */
+/** The response without an ID token, which nothing reads here, and without what `conform` may have made null. */
 async function tokensAlone(response: Response): Promise<Response> {
   const body = response.ok ? parseJsonObject(await response.clone().text()) : undefined;
   if (body === undefined) return response;
-  const { id_token: _unread, ...tokens } = body;
-  return Response.json(tokens, { status: response.status });
+  const members = Object.entries(body).filter(([name, value]) => name !== "id_token" && value !== null);
+  return Response.json(Object.fromEntries(members), { status: response.status });
 }
 
 /** What is wrong with the request itself, whatever the refresh token is (RFC 6749 section 5.2). */

@@ -266,6 +266,19 @@ Deno.test("members that are null and a lifetime of 0 say nothing in the response
   }
 });
 
+Deno.test("members that `token.conform` makes null say nothing in the response to a refresh", async () => {
+  const acme = new Acme();
+  const none = { refresh_token: null, scope: null, expires_in: null };
+  acme.answer = () => Response.json({ data: { access_token: "nested", token_type: "bearer", ...none } });
+  const conform = async (response: Response) => {
+    const { data } = await response.json();
+    return data && Response.json(data);
+  };
+  Object.assign(acme.provider, { token: { url: "https://acme.example/token", conform } });
+  await using opened = await signedInApp({ lifetime: 5, acme });
+  assertEquals(await access(opened.client), { token: "nested" });
+});
+
 Deno.test("a sign-in of the same account that brings no refresh token keeps the one before", async () => {
   const jwt = ({ token, account }: { token: JWT; account?: object | null }) =>
     account ? { ...token, sub: "ada" } : token;
