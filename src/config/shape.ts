@@ -31,7 +31,7 @@ const LIFETIME = numberOf(`seconds, 1 or more, ${EXAMPLE}`, 1, LONGEST);
 
 /** A promise would be taken for the result, and if it rejects, end the process. */
 const SYNCHRONOUS = written(
-  "a function without `async`: it is not awaited",
+  "a function without `async`, since it is not awaited",
   (value) => typeof value === "function" && !isAsync(value),
 );
 
