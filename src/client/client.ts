@@ -189,12 +189,13 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     const found = await findProviders();
     if (!found.ok) return found;
     const type = (found.body as Record<string, AuthProvider>)[provider]?.type;
-    const { fields, parameters = {}, redirect } = options;
+    const { parameters, redirect } = options;
     if (type === "webauthn") return await usePasskey("authenticate", provider, options);
-    const isCode = type === "email" && fields?.code !== undefined;
+    const fields = defined(options.fields);
+    const isCode = type === "email" && fields.code !== undefined;
     const action = type === "credentials" || isCode ? "callback" : "signin";
     const path = `/${action}/${encodeURIComponent(provider)}?${new URLSearchParams(defined(parameters))}`;
-    return finish(await post(path, { ...defined(fields), ...choicesOf(options) }), redirect);
+    return finish(await post(path, { ...fields, ...choicesOf(options) }), redirect);
   }
 
   async function signOut(options: SignOutOptions = {}): Promise<AuthResult> {
@@ -249,11 +250,11 @@ function assertOptions(options: object): void {
  * What is undefined is left out: a form has texts alone, and would say "undefined". What can be iterated, such as
  * FormData, has its members elsewhere.
  */
-const defined = (fields: object = {}): Record<string, string> =>
-  Object.fromEntries(
-    [...(fields as Partial<Map<string, string>>)[Symbol.iterator]?.() ?? Object.entries(fields)]
-      .filter(([, value]) => value !== undefined),
-  );
+function defined(given?: object): Record<string, string> {
+  const fields = Object(given);
+  const all: [string, string][] = [...fields[Symbol.iterator]?.() ?? Object.entries(fields)];
+  return Object.fromEntries(all.filter(([, value]) => value !== undefined));
+}
 
 const loadPasskeys = () => import("./passkeys.ts");
 

@@ -87,7 +87,8 @@ Deno.test("client: asks for a mail, and signs in with its code", async () => {
     const other = `${code.slice(0, 5)}${(Number(code[5]) + 1) % 10}`;
     const { error, status } = await failure(auth.signIn("mail", { fields: { code: other } }));
     assertEquals([error, status], ["EmailCodeWrong", 401]);
-    assertEquals((await auth.signIn("mail", { fields: { code } })).ok, true);
+    const fields = new URLSearchParams({ code }) as never;
+    assertEquals((await auth.signIn("mail", { fields })).ok, true);
     assertEquals((await auth.getSession())?.user?.email, "ada@example.com");
   });
 });
@@ -388,6 +389,7 @@ Deno.test("client: fields of a form are sent as it has them", async () => {
       for (const fields of [form, new URLSearchParams(OPEN), Object.entries(OPEN)] as never[]) {
         assertEquals((await auth.signIn("credentials", { fields, redirect: false })).ok, true);
       }
+      assertEquals((await failure(auth.signIn("credentials", { fields: null as never }))).error, "CredentialsSignin");
       const parameters = new URLSearchParams({ login: "ada" }) as never;
       const result = await auth.signIn("github", { parameters });
       assert(result.ok);
