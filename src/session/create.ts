@@ -41,8 +41,9 @@ export async function createSession(params: SignInParams, request: SignInRequest
   if (result instanceof Promise) settings.live.hasAsyncCallbacks = true;
   const claims = await result;
   if (claims === null) return undefined;
-  // Of `undefined` core makes a session without a user, which guards would let pass.
-  if (typeof claims !== "object") throw new TypeError(`\`callbacks.jwt\` returned ${typeof claims}, and no token.`);
+  // Of `undefined` core makes a session without a user, which guards would let pass. A feature would add to a list.
+  const kind = Object.prototype.toString.call(claims);
+  if (kind !== "[object Object]") throw new TypeError(`\`callbacks.jwt\` returned ${kind}, and no token.`);
   // Another request may have refreshed what the browser's session has.
   if (!request.goesOn) return await createToken(claims, settings.live.newest(token), params, request);
   // None may refresh it meanwhile: what it gets would be lost.

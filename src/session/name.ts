@@ -38,11 +38,14 @@ export function digestName(token: string): string {
   return hash("sha256", token, "base64url");
 }
 
-/** The claims with the name, which a `jwt` callback may have left out. */
+/** The claims with the name, which a `jwt` callback may have left out. Throws if they are a list, a map or the like. */
 export function withName(claims: JWT, name: string | undefined): JWT {
   // What a callback returns that is no object the encoder refuses.
-  const isOther = typeof claims === "object" && claims !== null && claims[CLAIM] !== name;
-  return name !== undefined && isOther ? { ...claims, [CLAIM]: name } : claims;
+  if (typeof claims !== "object" || claims === null) return claims;
+  // It would become an object without a user, which guards would let pass.
+  const kind = Object.prototype.toString.call(claims);
+  if (kind === "[object Object]") return name && claims[CLAIM] !== name ? { ...claims, [CLAIM]: name } : claims;
+  throw new TypeError(`\`callbacks.jwt\` (or \`jwt.decode\`) returned ${kind}, and no token.`);
 }
 
 export function withoutName({ [CLAIM]: _name, ...claims }: JWT): JWT {

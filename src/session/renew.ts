@@ -37,6 +37,10 @@ export async function runCallbacks(opened: OpenToken, context: ReadContext): Pro
   }
   // Of `false`, such as of `isActive(token) && token`, core makes a session without a user, which guards let pass.
   if (!token && token !== undefined) return { ...ENDED };
+  // A token for a header is not sealed anew, so no encoder refuses it.
+  if (use === "header" && typeof token !== "object") {
+    throw new TypeError(`\`callbacks.jwt\` returned ${typeof token}, and no token.`);
+  }
   token = withName(token, named);
   // What is no object must not become one.
   for (const each of typeof token === "object" ? kept : []) if (each !== undefined) token = { ...token, ...each };

@@ -427,6 +427,38 @@ Deno.test("S4: a jwt callback that returns false ends the session, as one that r
   }
 });
 
+Deno.test("S4: a jwt callback that returns what holds no claims is an error, and no session without a user", async () => {
+  const results: Record<string, unknown> = {
+    "a list": [{ name: "ada" }],
+    "a map": new Map([["name", "ada"]]),
+    "a response": new Response("{}"),
+    "an error": new Error("boom"),
+  };
+  for (const [what, result] of Object.entries(results)) {
+    let returned: { value: unknown } | undefined;
+    const config = testConfig({
+      bearer: true,
+      callbacks: { jwt: ({ token }) => (returned ? returned.value : token) as JWT },
+    });
+    await using app = await testApp(config);
+    app.get("/guarded", { onRequest: requireSession(config) }, () => "in");
+    const client = new Client(app);
+    await client.signIn(ada);
+    const { access_token } = (await client.post("/auth/token", { csrfToken: await client.csrfToken() })).json();
+    const bearer = { cookie: "", authorization: `Bearer ${access_token}` };
+    const read = async (headers = {}) => (await client.get("/guarded", { headers })).statusCode;
+    returned = { value: result };
+    assertEquals([await read(), await read(bearer)], [503, 503], what);
+    const other = new Client(app);
+    assertEquals((await other.signIn(ada)).headers.location, "http://localhost/auth/error?error=Configuration", what);
+    assertEquals((await other.get("/me")).json().session, null, what);
+    returned = { value: "a text" };
+    assertEquals(await read(bearer), 503, "a token for a header");
+    returned = undefined;
+    assertEquals([await read(), await read(bearer)], [200, 200], what);
+  }
+});
+
 Deno.test("S5: malformed headers mean no session, and are never a 5xx", async () => {
   await using app = await testApp();
   const cookies = [
