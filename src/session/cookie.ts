@@ -114,13 +114,18 @@ export class SessionTooLarge extends AuthError {
   readonly code: FastifyAuthErrorCode = "FST_AUTHJS_SESSION_TOO_LARGE";
 }
 
-/** Throws a {@linkcode SessionTooLarge} above the limit, and warns of what servers may refuse. */
+/** Throws for what is no token or above the limit ({@linkcode SessionTooLarge}). Warns of what servers may refuse. */
 export async function encodeWithin(
   limit: number,
   jwt: JWTEncodeParams & Pick<JWTOptions, "encode">,
   logger: Pick<AuthLogger, "warnOnce">,
 ): Promise<string> {
-  const token = await jwt.encode(jwt);
+  const token: unknown = await jwt.encode(jwt);
+  // A sign-in would set no cookie, and no read would renew the session.
+  if (typeof token !== "string" || token === "") {
+    const returned = token === "" ? "an empty text" : typeof token;
+    throw new TypeError(`\`jwt.encode\` returned ${returned}: return the token, a text.`);
+  }
   const size = cookieSize(jwt.salt, token);
   if (size > limit) {
     throw new SessionTooLarge(

@@ -89,6 +89,29 @@ Deno.test("a codec that fails for an update leaves the session as it was, and on
   assert(JSON.stringify(lines).includes("The largest claims"));
 });
 
+Deno.test("an encoder that returns no text, or an empty one, is said, at a sign-in and at a read", async () => {
+  for (const [result, returned] of [[undefined, "undefined"], ["", "an empty text"], [null, "object"], [5, "number"]]) {
+    let works = false;
+    const jwt: FastifyAuthConfig["jwt"] = {
+      encode: (params) => works ? encode(params) : result as never,
+      decode,
+    };
+    const callbacks: FastifyAuthConfig["callbacks"] = { jwt: ({ token }) => ({ ...token, now: Math.random() }) };
+    const { logger, lines } = captureLog();
+    await using app = await testApp(testConfig({ jwt, callbacks }), { logger });
+    const client = new Client(app);
+    const isSaid = () =>
+      JSON.stringify(lines.splice(0)).includes(`\`jwt.encode\` returned ${returned}: return the token`);
+    const { headers } = await client.signIn({ username: "ada", password: "open" });
+    assertEquals([headers.location, isSaid()], ["http://localhost/auth/error?error=Configuration", true]);
+    works = true;
+    await client.signIn({ username: "ada", password: "open" });
+    works = false;
+    // As if the encoder had thrown.
+    assertEquals([(await client.get("/me")).json().session.user.name, isSaid()], ["ada", true]);
+  }
+});
+
 Deno.test("a jwt callback that returns null at a sign-in makes no session", async () => {
   assertEquals(await namesRead({ callbacks: { jwt: () => null } }), [undefined, undefined]);
 });
