@@ -99,6 +99,10 @@ async function readNewest(opened: OpenToken, context: ReadContext): Promise<JwtR
     if (shared === undefined) live.reads.delete(newest);
   }
   if (shared !== undefined && read.token !== null) {
+    // It may have ended after the read began, and before this request.
+    if (await hasEndedElsewhere({ claims: read.token, name }, context.settings.hooks)) {
+      return { ...ENDED, endings: live.end(name) };
+    }
     const token = cloneClaims(read.token);
     read = { ...read, token, session: await makeSession(token, read.expires, context) };
   }

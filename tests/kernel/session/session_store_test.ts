@@ -29,6 +29,7 @@ import { createClient, createCluster, createSentinel, RESP_TYPES } from "redis";
 import { captureLog, passwordProvider, SECRET, testApp, testConfig } from "../../support/app.ts";
 import { Client, setCookies } from "../../support/client.ts";
 import { withClock } from "../../support/clock.ts";
+import { deferred } from "../../support/deferred.ts";
 import { serverUrl } from "../../support/databases.ts";
 import { identityProvider, signInAs } from "../../support/identity.ts";
 import { memoryAdapter } from "../../support/memory_adapter.ts";
@@ -269,6 +270,30 @@ Deno.test("a refresh under way does not bring a revoked session back", async () 
       assertFalse(setCookies(answer).some((line) => line.startsWith(`${COOKIE}=ey`)));
     }
     assertEquals(client.cookies.get(COOKIE), undefined);
+  }, { callbacks });
+});
+
+Deno.test("a request after the end of a session gets none from a read that began before", async () => {
+  const entered = deferred(), resume = deferred();
+  const callbacks: FastifyAuthConfig["callbacks"] = {
+    async jwt({ token, user }) {
+      if (user) return token;
+      entered.resolve();
+      await resume.promise;
+      return token;
+    },
+  };
+  await withSetup(async ({ app, auth }) => {
+    const client = await signedIn(app);
+    const copy = copyOf(client, app);
+    const before = client.get("/me");
+    await entered.promise;
+    await auth.revokeSessions(ADA);
+    const after = copy.get("/private");
+    // Until it waits for the read that is under way.
+    await new Promise((resolve) => setImmediate(resolve));
+    resume.resolve();
+    assertEquals([(await before).statusCode, (await after).statusCode], [200, 401]);
   }, { callbacks });
 });
 
