@@ -8,6 +8,7 @@
  * @module
  */
 import process from "node:process";
+import { SECRET } from "../support/app.ts";
 import { withClock } from "../support/clock.ts";
 import fc from "../support/property.ts";
 import { Gates } from "../model/gates.ts";
@@ -89,7 +90,12 @@ const asks: [number, fc.Arbitrary<Ask>][] = [
   [1, fc.constant<Ask>({ do: "revoke all" })],
   [
     1,
-    fc.record({ do: fc.constant("sign in" as const), user: fc.constantFrom("ada", "bob"), finish: either }),
+    fc.record({
+      do: fc.constant("sign in" as const),
+      user: fc.constantFrom("ada", "bob"),
+      finish: either,
+      remember: fc.boolean(),
+    }),
   ],
 ];
 const ask = fc.oneof(...asks.map(([weight, arbitrary]) => ({ weight, arbitrary })));
@@ -121,7 +127,11 @@ async function runAll(variant: Variant, commands: Iterable<Command>): Promise<vo
     const provider = new RotatingProvider(gates);
     const shared = sharedSettings(variant, gates, provider);
     const ids = new Map<string, string>();
-    const apps = await Promise.all([startProcess(shared, gates, ids), startProcess(shared, gates, ids)]);
+    // As while a secret is rotated: each process renews what the other one has sealed.
+    const secrets = [SECRET, `another ${SECRET}`];
+    const apps = await Promise.all(
+      [secrets, secrets.toReversed()].map((secret) => startProcess(shared, gates, ids, secret)),
+    );
     try {
       const world = new World(variant, apps, ids, gates, clock, provider);
       await world.signIn();

@@ -29,20 +29,19 @@ export class ModelSession {
   ended = Infinity;
   /** Whether its browser may have lost it: replies to requests with another session came beside its sign-in. */
   mayBeLost = false;
-  /** When its requests under way were sent. */
-  readonly underWay = new Set<number>();
   readonly updates: Update[] = [];
+  /** Whether it goes on when the browser is closed, if its sign-in said so. */
+  remembered: boolean | undefined;
 
   /** @param sid What its reads show. */
   constructor(readonly user: string, readonly sid: string) {}
 
-  /**
-   * Since when a read that was sent then may be under way: it may share one that began before the session ended. To be
-   * removed with sessions that are read for each request.
-   */
-  since(sent: number): number {
-    const isShared = [...this.underWay].some((other) => other < this.ended);
-    return isShared ? Math.min(sent, this.ended - 1) : sent;
+  /** Throws if its cookie is now to be kept by the browser for longer or shorter than was said. */
+  checkCookies(lines: readonly string[]): void {
+    if (this.mayBeLost || this.remembered === undefined) return;
+    for (const line of lines.filter((each) => /^[^=]*session-token(?:\.\d+)?=[^;]/.test(each))) {
+      assertEquals(/; expires=/i.test(line), this.remembered, line);
+    }
   }
 
   /** Throws if a read that was sent then must not give this. */

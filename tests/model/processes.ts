@@ -86,6 +86,7 @@ function databaseSettings(gates: Gates): Settings {
 export function sharedSettings(variant: Variant, gates: Gates, provider: RotatingProvider): Settings {
   return {
     providers: [provider.provider],
+    session: { ephemeralMaxAge: 30 * 24 * 60 * 60 },
     ...sharedStore(variant, gates),
     ...variant === "in a database" ? databaseSettings(gates) : tokenSettings(variant, gates, provider),
   };
@@ -95,10 +96,16 @@ export function sharedSettings(variant: Variant, gates: Gates, provider: Rotatin
  * Starts a process.
  *
  * @param ids Gets the ids of users who signed in, by their names.
+ * @param secret Those of the process, of which the first seals.
  */
-export async function startProcess(shared: Settings, gates: Gates, ids: Map<string, string>): Promise<FastifyInstance> {
+export async function startProcess(
+  shared: Settings,
+  gates: Gates,
+  ids: Map<string, string>,
+  secret: string[],
+): Promise<FastifyInstance> {
   const signIn = ({ user }: { user: { name?: string | null; id?: string } }) => void ids.set(user.name!, user.id!);
-  const auth = createAuth(testConfig({ ...shared, events: { signIn } }));
+  const auth = createAuth(testConfig({ ...shared, secret, events: { signIn } }));
   const app = Fastify() as FastifyInstance;
   await app.register(auth.plugin, { prefix: "/auth" });
   app.get("/read", async (request) => {
@@ -109,7 +116,10 @@ export async function startProcess(shared: Settings, gates: Gates, ids: Map<stri
   });
   app.get("/access", async (request) => ({ token: await auth.getAccessToken(request, "acme") }));
   app.get("/sessions", (request) => auth.listSessions(request));
-  app.post("/sign-in", (request, reply) => auth.signIn(request, reply, "acme", { redirect: false }));
+  app.post<{ Body: { remember?: boolean } }>("/sign-in", (request, reply) => {
+    const { remember: rememberMe } = request.body;
+    return auth.signIn(request, reply, "acme", { redirect: false, ...rememberMe !== undefined && { rememberMe } });
+  });
   app.post("/update", (request, reply) => auth.updateSession(request, reply, request.body as object));
   app.post("/sign-out", (request, reply) => auth.signOut(request, reply, { redirect: false }));
   app.post<{ Body: { id: string } }>(

@@ -14,7 +14,7 @@ import type { RotatingProvider } from "./provider.ts";
 
 /** What is asked for. */
 export type Ask =
-  | { readonly do: "sign in"; readonly user: string; readonly finish: number }
+  | { readonly do: "sign in"; readonly user: string; readonly finish: number; readonly remember?: boolean }
   | { readonly do: "read" | "renew" | "sign out" | "revoke all" }
   | { readonly do: "update"; readonly field: string }
   | { readonly do: "revoke"; readonly finish: number };
@@ -124,14 +124,7 @@ export class World {
     const { session } = browser;
     const sent = ++this.#time;
     if (ask.do === "sign in") return await this.#signIn(ask, browser, process);
-    if (session === undefined) return await this.#ask(ask, browser, process, session, sent);
-    const { underWay } = session;
-    underWay.add(sent);
-    try {
-      await this.#ask(ask, browser, process, session, sent);
-    } finally {
-      underWay.delete(sent);
-    }
+    return await this.#ask(ask, browser, process, session, sent);
   }
 
   async #ask(
@@ -144,12 +137,11 @@ export class World {
     const client = clientOf(this.apps[process]!, browser.cookies);
     switch (ask.do) {
       case "read": {
-        const since = session?.since(sent);
         const answer = await this.#send(client, browser, session, "GET", "/read");
         const { session: seen } = answer.json<{ session: Seen | null }>();
         return session === undefined
           ? assertEquals(seen, null, "a session before any")
-          : session.check(seen, since!, ++this.#time);
+          : session.check(seen, sent, ++this.#time);
       }
       case "renew": {
         const answer = await this.#send(client, browser, session, "GET", "/access");
@@ -214,7 +206,8 @@ export class World {
     const sid = String(++this.#signIns);
     let given = "";
     await this.#end(replaced && [replaced], async () => {
-      const begun = await clientOf(this.apps[process]!, cookies).request("POST", "/sign-in", { json: {} });
+      const { remember } = ask;
+      const begun = await clientOf(this.apps[process]!, cookies).request("POST", "/sign-in", { json: { remember } });
       const state = new URL(begun.json<{ url: string }>().url).searchParams.get("state")!;
       const query = new URLSearchParams({ code: `${ask.user}.${sid}`, state });
       const answer = await clientOf(this.apps[ask.finish]!, cookies).get(`/auth/callback/acme?${query}`);
@@ -223,6 +216,7 @@ export class World {
       return answer;
     });
     const session = new ModelSession(ask.user, this.variant === "in a database" ? given : sid);
+    session.remembered = ask.remember;
     for (const each of asked) others.add(each);
     session.mayBeLost = others.size > 1;
     if (this.#revocations.some(({ user, answered }) => user === ask.user && answered > sent)) {
@@ -260,6 +254,7 @@ export class World {
     assert(answer.statusCode < 400 || answer.statusCode === 401, answer.body);
     // A browser that signed in meanwhile may have either session now
     if (session !== undefined && browser.session === session) {
+      session.checkCookies(setCookies(answer));
       this.#sessions.get(session)!.push(new Map(client.cookies));
     }
     return answer;
