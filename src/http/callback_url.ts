@@ -37,7 +37,10 @@ export function toAsciiUrl(url: string): string {
   if (!url.startsWith("/")) {
     // A browser resolves what is no URL.
     const escape = (part: string) => encodeURIComponent(part.toWellFormed());
-    return URL.canParse(url) ? new URL(url).href : url.replace(/[^ -~]+/g, escape);
+    if (!URL.canParse(url)) return url.replace(/[^ -~]+/g, escape);
+    const { href } = new URL(url);
+    // No slash is added to an origin: a `redirect` callback may compare it with `baseUrl`.
+    return href === `${url}/` ? url : href;
   }
   const absolute = `${base}${url}`;
   return URL.canParse(absolute) ? new URL(absolute).href.slice(base.length) : "/";

@@ -26,7 +26,7 @@ export async function sendAnswer(
   for (const cookie of cookies) reply.header("set-cookie", toSetCookieLine(cookie));
   const kind = replyKind(context.headers);
   if (redirect !== undefined) {
-    // `toAsciiUrl` would also write "http://localhost" as "http://localhost/".
+    // `toAsciiUrl` would also leave out a default port.
     const url = /^[\0-\x7f]*$/.test(redirect) ? redirect : toAsciiUrl(redirect);
     if (kind === "redirect") return await redirectBrowser(reply, url, context);
     if (error !== undefined && kind === "status") return sendFailure(reply, error);

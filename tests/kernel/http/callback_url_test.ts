@@ -60,6 +60,17 @@ Deno.test("a redirect callback may return a relative address of any characters",
   }
 });
 
+Deno.test("an origin that a redirect callback returns stays as it is, so that the next call can compare it", async () => {
+  const redirect = ({ url, baseUrl }: { url: string; baseUrl: string }) =>
+    url === baseUrl ? "/home" : url.startsWith("/") ? url : baseUrl;
+  await using app = await appWith(testConfig({ callbacks: { redirect } }));
+  const client = new Client(app);
+  const ada = { username: "ada", password: "open" };
+  const first = await client.signIn({ ...ada, callbackUrl: "https://partner.example/x" });
+  assertEquals(first.headers.location, "http://localhost");
+  assertEquals((await client.signIn(ada)).headers.location, "/home");
+});
+
 /** Where a sign-in that failed leads, and what the browser remembers. */
 async function failed(callbackUrl: string, config: FastifyAuthConfig) {
   await using app = await appWith(config);
