@@ -3,7 +3,6 @@ import { JWTSessionError } from "@auth/core/errors";
 import { type Answer, jsonAnswer } from "../core/answer.ts";
 import { type RequestContext, sessionParts, sessionRemovals } from "../core/context.ts";
 import { csrfRefusal } from "../core/flow.ts";
-import { unavailableError } from "../adapter/failure.ts";
 import { withEnd } from "../config/lifetime.ts";
 import { FastifyAuthError, invalidConfig } from "../errors.ts";
 import { Refusal } from "../jwt/jwe.ts";
@@ -95,7 +94,7 @@ async function updateClaims(newest: string, reading: ReadContext, context: Reque
       logger.error(error instanceof Refusal ? wrapError(JWTSessionError, error) : error);
       return withoutSession(context);
     }
-    const failure = error instanceof FastifyAuthError ? error : unavailableError(error);
+    const failure = error instanceof FastifyAuthError ? error : new CallbackFailure("`jwt` callback", error);
     logger.error(wrapError(JWTSessionError, failure.cause ?? failure));
     return failed(failure, context);
   }

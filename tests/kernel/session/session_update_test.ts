@@ -311,6 +311,22 @@ Deno.test("an update answers with null for what a read takes for no session", as
   }
 });
 
+Deno.test("an update whose jwt callback returns no token names the callback, and no database", async () => {
+  for (const returned of [undefined, [], new Map()]) {
+    const { logger, lines } = captureLog();
+    const jwt = ({ token, trigger }: JwtParameters) => trigger === "update" ? returned as never : token;
+    await using app = await testApp(testConfig({ callbacks: { jwt } }), { logger });
+    const client = new Client(app);
+    await client.signIn({ username: "ada", password: "open" });
+    const json = { csrfToken: await client.csrfToken(), data: {} };
+    const answer = await client.request("POST", "/auth/session", { json });
+    assertEquals(answer.statusCode, 503);
+    assertStringIncludes(answer.json().message, "The `jwt` callback of the application failed.");
+    assertEquals(lines.filter(({ msg }) => msg.includes("database")), []);
+    assertEquals((await client.get("/me")).json().session.user.name, "ada");
+  }
+});
+
 Deno.test("results in a store that has lost a write are not followed for ever", async () => {
   const store = testStore();
   await using opened = await updating(() => {}, {
