@@ -133,7 +133,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     tell();
     // Without a page a path stays one. A redirect leads to no script.
     const canOpen = URL.canParse(url) ? new URL(url).protocol !== "javascript:" : !location;
-    if (!canOpen) return { ok: false, error: "Configuration", status: 200, message: `The answer leads to ${url}` };
+    if (!canOpen) return { ok: false, error: "Configuration", status: 200, message: `Cannot open ${url}` };
     // deno-coverage-ignore-start Only browsers have pages: tests/kernel/client/client_browser_test.ts has one
     if (redirect && location) {
       const { href } = location;
@@ -166,7 +166,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     const found = await request(`/webauthn-options/${id}?${query}`, isObject, { signal: own.signal });
     if (!found.ok) return found;
     const passkeys = await loadPasskeys().catch(() => undefined);
-    if (!passkeys) return { ...UNREACHABLE, message: "Passkeys could not be loaded." };
+    if (!passkeys) return { ...UNREACHABLE, message: "Passkeys did not load." };
     const data = await passkeys.getCredential(found.body as never, own.signal, mediation);
     const sent = await post(`/callback/${id}`, { action, data, ...choicesOf(options) });
     if (!sent.ok && sent.code === "unknown_passkey") {
@@ -192,7 +192,7 @@ export function createAuthClient<S = Session>(options: AuthClientOptions = {}): 
     const { parameters, redirect } = options;
     if (type === "webauthn") return await usePasskey("authenticate", provider, options);
     const fields = defined(options.fields);
-    const isCode = type === "email" && fields.code !== undefined;
+    const isCode = type === "email" && "code" in fields;
     const action = type === "credentials" || isCode ? "callback" : "signin";
     const path = `/${action}/${encodeURIComponent(provider)}?${new URLSearchParams(defined(parameters))}`;
     return finish(await post(path, { ...fields, ...choicesOf(options) }), redirect);
@@ -252,7 +252,7 @@ function assertOptions(options: object): void {
  */
 function defined(given?: object): Record<string, string> {
   const fields = Object(given);
-  const all: [string, string][] = [...fields[Symbol.iterator]?.() ?? Object.entries(fields)];
+  const all: [string, string][] = Symbol.iterator in fields ? [...fields] : Object.entries(fields);
   return Object.fromEntries(all.filter(([, value]) => value !== undefined));
 }
 

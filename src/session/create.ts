@@ -42,8 +42,8 @@ export async function createSession(params: SignInParams, request: SignInRequest
   const claims = await result;
   if (claims === null) return undefined;
   // Of `undefined` core makes a session without a user, which guards would let pass. A feature would add to a list.
-  const kind = Object.prototype.toString.call(claims);
-  if (kind !== "[object Object]") throw new TypeError(`\`callbacks.jwt\` returned ${kind}, and no token.`);
+  const kind = typeof claims === "object" ? Object.prototype.toString.call(claims).slice(8, -1) : typeof claims;
+  if (kind !== "Object") throw new TypeError(`\`callbacks.jwt\` returned ${kind}, and no token.`);
   // Another request may have refreshed what the browser's session has.
   if (!request.goesOn) return await createToken(claims, settings.live.newest(token), params, request);
   // None may refresh it meanwhile: what it gets would be lost.

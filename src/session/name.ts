@@ -43,8 +43,8 @@ export function withName(claims: JWT, name: string | undefined): JWT {
   // What a callback returns that is no object the encoder refuses.
   if (typeof claims !== "object" || claims === null) return claims;
   // It would become an object without a user, which guards would let pass.
-  const kind = Object.prototype.toString.call(claims);
-  if (kind === "[object Object]") return name && claims[CLAIM] !== name ? { ...claims, [CLAIM]: name } : claims;
+  const kind = Object.prototype.toString.call(claims).slice(8, -1);
+  if (kind === "Object") return name && claims[CLAIM] !== name ? { ...claims, [CLAIM]: name } : claims;
   throw new TypeError(`\`callbacks.jwt\` (or \`jwt.decode\`) returned ${kind}, and no token.`);
 }
 
