@@ -137,9 +137,9 @@ async function contextOf(
   assertObject(fields, "`fields` of signIn()");
   const cookie = RequestReads.of(request).cookies(config);
   const { cookie: _cookie, ...headers } = request.headers;
-  // One that is undefined is not set: as a text it would be "undefined".
-  const set = query && Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
-  const parameters = set && new URLSearchParams(authBody(set, action) as Record<string, string>);
+  // What is undefined is left out: as a text it would be "undefined".
+  const given = query && Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
+  const parameters = given && new URLSearchParams(authBody(given, action) as Record<string, string>);
   const context = requestContext(request as unknown as FastifyRequest, {
     action,
     // A guard begins sign-ins on routes that any link may lead to.

@@ -101,7 +101,6 @@ export class SharedStore {
 /** What is wrong with an answer: of a wrong one it would not be known whether a session has ended. */
 function problemOf(method: keyof Store, [asked]: readonly unknown[], answer: unknown): string | undefined {
   const isText = (value: unknown) => typeof value === "string";
-  if (method === "lock") return answer === undefined ? "It must return whether the lock was acquired." : undefined;
   if (method === "members") {
     return Array.isArray(answer) && answer.every(isText) ? undefined : "It must return an array of strings.";
   }

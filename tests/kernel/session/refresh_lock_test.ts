@@ -77,6 +77,14 @@ Deno.test("one of several processes refreshes, and all have its result", async (
   assertEquals(store.calls.slice(before).sort(), ["get", "get", "get", "lock", "unlock"]);
 });
 
+Deno.test("a lock for which a store returns nothing is held by another process", async () => {
+  const inner = testStore();
+  const store: Store = { ...inner, lock: async (...args) => await inner.lock(...args) || undefined as never };
+  await using fleet = await processes(4, { store });
+  const answers = await Promise.all(fleet.all.map((one) => fleet.me(one)));
+  assertEquals([fleet.state.refreshes, ...answers.map(({ fresh }) => fresh)], [1, 1, 1, 1, 1]);
+});
+
 Deno.test("the lock is left alone while refreshDue says that nothing is to be refreshed", async () => {
   const store = testStore();
   const refreshDue = (token: Record<string, unknown>) => token.fresh === undefined;
