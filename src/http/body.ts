@@ -1,8 +1,8 @@
 /** The bodies of auth requests: parsed by parsers of our own, and flat, so that a credential is always a string. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Buffer } from "node:buffer";
-import { Readable } from "node:stream";
 import { nextTick } from "node:process";
+import { Readable } from "node:stream";
 import { FastifyAuthError } from "../errors.ts";
 import { keepBody } from "./auth_route.ts";
 
@@ -15,7 +15,8 @@ const FIELD_LIMIT = 1_000, DEPTH_LIMIT = 64;
 /** A parsed body: strings, and in a session update any JSON as `data`. */
 export type AuthBody = Record<string, unknown>;
 
-type Parse = (bytes: Buffer, request: FastifyRequest) => Promise<unknown>;
+/** Throws what is wrong with a body. */
+type Parse = (bytes: Buffer, request: FastifyRequest) => unknown;
 
 export function useAuthBodyParsers(instance: FastifyInstance): void {
   instance.removeAllContentTypeParsers();
@@ -35,40 +36,45 @@ export function useAuthBodyParsers(instance: FastifyInstance): void {
   const parsers: Record<string, Parse> = {
     "application/json": jsonParser(instance),
     "application/x-www-form-urlencoded": parseForm,
-    "multipart/form-data": parseMultipart,
   };
+  const options = { parseAs: "buffer", bodyLimit: BODY_LIMIT } as const;
   for (const [contentType, parse] of Object.entries(parsers)) {
-    const options = { parseAs: "buffer", bodyLimit: BODY_LIMIT } as const;
     instance.addContentTypeParser(contentType, options, (request, bytes: Buffer, done) => {
-      // `done()` runs the handler: what Fastify throws there must not become a rejection.
-      parse(bytes, request).then(
-        (body) => nextTick(done, null, keepBody(request, body)),
-        (error) => nextTick(done, error),
-      );
+      let body: unknown;
+      try {
+        body = keepBody(request, parse(bytes, request));
+      } catch (error) {
+        return done(error as Error);
+      }
+      done(null, body);
     });
   }
+  instance.addContentTypeParser("multipart/form-data", options, (request, bytes: Buffer, done) => {
+    // `done()` runs the handler: what Fastify throws there must not become a rejection.
+    parseMultipart(bytes, request).then(
+      (body) => nextTick(done, null, keepBody(request, body)),
+      (error) => nextTick(done, error),
+    );
+  });
 }
 
 /** Fastify's own parser, which refuses "__proto__" and "constructor.prototype" (400). */
 function jsonParser(instance: FastifyInstance): Parse {
   const parseJson = instance.getDefaultJsonParser("error", "error");
-  return async (bytes, request) => {
+  return (bytes, request) => {
     // The error is then the missing CSRF token, which says more than "invalid JSON".
     if (bytes.length === 0) return {};
-    const body = await new Promise((resolve, reject) => {
-      parseJson(request, bytes.toString(), (error, body) => {
-        if (error === null) return resolve(body);
-        // Older versions of Fastify give an error of the JSON parser, without a code.
-        reject("code" in error ? error : invalid("The body is not valid JSON."));
-      });
-    });
+    let parsed: { error: Error | null; body: unknown } | undefined;
+    parseJson(request, bytes.toString(), (error, body) => parsed = { error, body });
+    const { error, body } = parsed!;
+    // Older versions of Fastify give an error of the JSON parser, without a code.
+    if (error !== null) throw "code" in error ? error : invalid("The body is not valid JSON.");
     assertNotDeep(body);
     return body;
   };
 }
 
-// deno-lint-ignore require-await -- an error is a rejection
-async function parseForm(bytes: Buffer): Promise<AuthBody> {
+function parseForm(bytes: Buffer): AuthBody {
   const text = bytes.toString();
   if (/^\s*\{.*\}\s*$/s.test(text)) {
     throw invalid("The body is JSON, and is sent as a form: set its Content-Type to application/json.");
@@ -83,8 +89,12 @@ function assertNotDeep(value: unknown, levels = DEPTH_LIMIT): void {
 }
 
 function toBody(fields: readonly (readonly [name: string, value: unknown])[]): AuthBody {
-  if (fields.length > FIELD_LIMIT) throw invalid(`The body has more than ${FIELD_LIMIT} fields.`);
+  assertNotMany(fields);
   return Object.fromEntries(fields);
+}
+
+function assertNotMany({ length }: readonly unknown[]): void {
+  if (length > FIELD_LIMIT) throw invalid(`The body has more than ${FIELD_LIMIT} fields.`);
 }
 
 async function parseMultipart(bytes: Buffer, { headers }: FastifyRequest): Promise<AuthBody> {
@@ -157,13 +167,15 @@ export function assertPlainEncoding(request: FastifyRequest): void {
 export function authBody(parsed: unknown, action: string): AuthBody {
   const body = parsed ?? {};
   if (typeof body !== "object" || Array.isArray(body)) throw invalid("The body must be an object.");
-  const fields = Object.entries(body);
-  for (const field of fields) {
-    const [name, value] = field;
+  const fields: AuthBody = { ...body };
+  const names = Object.keys(fields);
+  assertNotMany(names);
+  for (const name of names) {
+    const value = fields[name];
     const isData = action === "session" && name === "data";
-    if (!isData && typeof value !== "string") field[1] = toText(name, value);
+    if (!isData && typeof value !== "string") fields[name] = toText(name, value);
   }
-  return toBody(fields);
+  return fields;
 }
 
 function toText(name: string, value: unknown): string {
