@@ -57,7 +57,7 @@ const NO_TABLE = [
 
 export function unavailableError(failure: unknown): FastifyAuthError {
   // Core wraps what it caught.
-  const errors = [...errorChain(failure)];
+  const errors = errorChain(failure);
   if (errors.some((error) => error instanceof SessionStoreFailure)) {
     return new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", "The store failed. Try again in a moment.");
   }
@@ -80,7 +80,7 @@ const CLIENT_MESSAGES: Record<FailureKind, string> = {
 
 export function failureKind(error: unknown): FailureKind {
   // The innermost error is the driver's, which says more than the ORM's around it.
-  for (const each of [...errorChain(error)].reverse()) {
+  for (const each of errorChain(error).reverse()) {
     const found = KINDS.find(([, patterns]) => matches(each as Record<string, unknown>, patterns));
     if (found !== undefined) return found[0];
   }
@@ -89,7 +89,7 @@ export function failureKind(error: unknown): FailureKind {
 
 /** What Prisma, PostgREST, MikroORM's adapter, Kysely, TypeORM and Sequelize say of a row that does not exist. */
 export function isMissingRow(error: unknown): boolean {
-  return [...errorChain(error)].some((each) => matches(each as Record<string, unknown>, MISSING_ROW));
+  return errorChain(error).some((each) => matches(each as Record<string, unknown>, MISSING_ROW));
 }
 
 /** Of codes of all kinds, with the HTTP status as "HTTP 503"; of codes and labels of MongoDB alone. */

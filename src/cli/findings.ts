@@ -37,7 +37,7 @@ export function toText(findings: readonly Finding[]): string {
 
 /** Why a request failed: what the error and its causes say, each once. */
 export function reasonOf(cause: unknown): string {
-  const messages = [...errorChain(cause)].map(({ message }: { message?: unknown }) => String(message ?? ""));
+  const messages = errorChain(cause).map(({ message }: { message?: unknown }) => String(message ?? ""));
   const isNew = (text: string, index: number) => !messages.slice(0, index).some((before) => before.includes(text));
   const text = messages.filter((text, index) => text && isNew(text, index)).join(": ").replace(/\.$/, "") ||
     String(cause);

@@ -171,7 +171,7 @@ const BROKEN_CONNECTION: ConnectionFailure = {
 const BAD_TLS = /certificate|handshake|tls/i;
 
 function hasFailed(error: unknown, { codes, message }: ConnectionFailure): boolean {
-  const chain = [...errorChain(error) as Iterable<{ code?: unknown; name?: string; message?: unknown }>];
+  const chain = errorChain(error) as { code?: unknown; name?: string; message?: unknown }[];
   return chain.some((each) =>
     codes.some((code) => code.test(String(each.code ?? each.name))) ||
     (message.test(String(each.message)) && !BAD_TLS.test(String(each.message)))
@@ -196,7 +196,7 @@ export function isUnavailableAnswer(status: number, error: string | undefined): 
 
 /** Finds the unavailable provider behind an error, whose causes core may have wrapped. */
 export function findUnavailable(error: unknown): ProviderUnavailable | undefined {
-  return [...errorChain(error)].find((each) => each instanceof ProviderUnavailable);
+  return errorChain(error).find((each) => each instanceof ProviderUnavailable);
 }
 
 export function unavailableProviderError({ provider, cause }: ProviderUnavailable): FastifyAuthError {

@@ -137,5 +137,5 @@ export async function leadOn(answer: Answer, context: ProviderContext, address?:
  * the same callback, or has expired, or belongs to another browser.
  */
 function isRefusedCode(error: Error): boolean {
-  return [...errorChain(error)].some((each) => (each as { error?: unknown }).error === "invalid_grant");
+  return errorChain(error).some((each) => (each as { error?: unknown }).error === "invalid_grant");
 }

@@ -15,15 +15,15 @@ export function toError(thrown: unknown): Error {
 const MOST = 20;
 
 /** The error and its causes, each once, outermost first. */
-export function* errorChain(error: unknown, seen: Set<unknown> = new Set()): Generator<object> {
-  if (typeof error !== "object" || error === null || seen.has(error) || seen.size >= MOST) return;
-  seen.add(error);
-  yield error;
+export function errorChain(error: unknown, found: object[] = []): object[] {
+  if (typeof error !== "object" || error === null || found.includes(error) || found.length >= MOST) return found;
+  found.push(error);
   for (const name of CAUSES) {
     const cause = (error as Record<string, unknown>)[name];
     if (typeof cause !== "object" || cause === null) continue;
-    for (const each of Array.isArray(cause) ? cause : [cause]) yield* errorChain(each, seen);
+    for (const each of Array.isArray(cause) ? cause : [cause]) errorChain(each, found);
   }
+  return found;
 }
 
 /** Characters of a message that fit in a line of a log. */
@@ -31,7 +31,7 @@ const LONGEST_MESSAGE = 300;
 
 /** What the innermost error says, on one line: that of the driver, if an ORM wraps it. */
 export function rootMessage(error: unknown): string | undefined {
-  const messages = [...errorChain(error)].map(({ message }: { message?: unknown }) => message);
+  const messages = errorChain(error).map(({ message }: { message?: unknown }) => message);
   const last = messages.filter((message) => typeof message === "string" && message.trim() !== "").at(-1);
   return last === undefined ? undefined : reasonIn(last as string);
 }

@@ -49,7 +49,7 @@ async function link(context: ProviderContext, linkTo: string, finish: FinishLink
   }
   const wrapAdapter = (adapter: Adapter) => forLinking(adapter, linkTo, context);
   const answer = await finish({ wrapAdapter, signedIn });
-  const refusal = [...errorChain(answer.error)].find((error) =>
+  const refusal = errorChain(answer.error).find((error) =>
     error instanceof OAuthAccountNotLinked || error instanceof LinkSessionRequired
   ) as AuthError | undefined;
   return refusal === undefined ? answer : { ...errorAnswer(refusal, context), cookies: answer.cookies };

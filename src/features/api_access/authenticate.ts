@@ -143,7 +143,7 @@ export class AccessTokens {
       const url = origin.href + publicUrl(request, removed);
       claims = await this.#claimsOf({ request, url, token, isDpop, audience });
     } catch (error) {
-      const ours = [...errorChain(error)].find((each) => each instanceof FastifyAuthError);
+      const ours = errorChain(error).find((each) => each instanceof FastifyAuthError);
       if (ours !== undefined) {
         const message = "The access token could not be checked. The log says why.";
         request.log.error(error as Error, message);
