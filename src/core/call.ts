@@ -119,7 +119,7 @@ const LEFT_OUT = /^(?:connection|content-length|keep-alive|transfer-encoding|upg
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/, NO_HEADER_VALUE = /[^\t -~\x80-\xff]+/g;
 
 /** What a request for core is made from: its path from the parameters of the route, so that the two cannot differ. */
-export function requestParts(context: ProviderContext, { signedIn, checks }: CoreCall = {}): [string, RequestInit] {
+function requestParts(context: ProviderContext, { signedIn, checks }: CoreCall = {}): [string, RequestInit] {
   const { method, body, origin: { host } } = context;
   const session = signedIn === undefined ? "" : `${SESSION}=ours; `;
   const cookie = `${session}${checks ? checkHeader(checks, context) : ""}${context.cookies}`;
@@ -129,7 +129,7 @@ export function requestParts(context: ProviderContext, { signedIn, checks }: Cor
   for (const name in sent) {
     const value = sent[name];
     if (value === undefined || !HEADER_NAME.test(name) || LEFT_OUT.test(name)) continue;
-    headers[name] = String(value).toWellFormed().replace(NO_HEADER_VALUE, encodeURIComponent);
+    headers[name] = String(value).replace(NO_HEADER_VALUE, (text) => encodeURIComponent(text.toWellFormed()));
   }
   return [addressOf(context), { method, headers, ...(body && { body: JSON.stringify(body) }) }];
 }

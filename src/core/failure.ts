@@ -8,6 +8,7 @@ import {
   OAuthProfileParseError,
 } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
+import { withQuery } from "../http/callback_url.ts";
 import { findUnavailable, unavailableProviderError } from "../provider/provider_error.ts";
 import { CallbackFailure } from "../session/read.ts";
 import { SessionStoreFailure } from "../store/shared_store.ts";
@@ -69,7 +70,7 @@ const TYPES_BY_STATUS: ReadonlyMap<unknown, string> = new Map([
 /** What a client may know of an error. The status is the `statusCode` of an error of the application if it is known. */
 export function failureOf(error: StatedError): Failure {
   // The status of a failed callback is for reads, whatever was thrown.
-  const own = ([...errorChain(error)] as StatedError[]).find((each) =>
+  const own = (errorChain(error) as StatedError[]).find((each) =>
     TYPES_BY_STATUS.has(each.statusCode) && !(each instanceof CallbackFailure)
   );
   const code = [own, error].find((each) => each instanceof CredentialsSignin)?.code;
@@ -111,7 +112,7 @@ export function errorAnswer(thrown: unknown, context: RequestContext): Answer {
   const error = toError(thrown);
   // For a script, so there is no page.
   if (context.action === "session" || context.action === "token") return { error, ...jsonAnswer(null, 400) };
-  const failure = [...errorChain(error)].find((each) => each instanceof SessionStoreFailure);
+  const failure = errorChain(error).find((each) => each instanceof SessionStoreFailure);
   if (failure !== undefined) {
     context.logger.error(failure);
     return failedAnswer(unavailableError(failure));
@@ -136,7 +137,8 @@ export function errorPage(kind: PageKind, parameters: Record<string, string>, co
   const { config, mountPath, origin } = context;
   const own = config.core.pages?.[kind];
   const path = kind === "verifyRequest" ? "verify-request" : kind.toLowerCase();
-  const page = new URL(own ?? `${mountPath}/${path}`, origin.href);
+  if (own === undefined) return withQuery(`${origin.href}${mountPath}/${path}`, parameters);
+  const page = new URL(own, origin.href);
   for (const [name, value] of Object.entries(parameters)) page.searchParams.set(name, value);
   return page.href;
 }

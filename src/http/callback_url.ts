@@ -54,7 +54,7 @@ export function normalizeCallbackCookie(header: string, name: string, origin: st
     const value = pair.includes(name) ? parseCookie(pair)[name] : undefined;
     // Mostly it is the origin.
     const normalized = value === undefined || value === origin ? value : normalizeCallbackUrl(value);
-    if (value === undefined) pairs.push(pair);
+    if (normalized === value) pairs.push(pair);
     else if (normalized !== undefined) pairs.push(`${name}=${encodeURIComponent(normalized)}`);
   }
   return pairs.join(";");

@@ -43,12 +43,12 @@ export function removeCdnCaching(head: Pick<Head, "getHeaderNames" | "removeHead
 }
 
 /** Of every reply of the auth routes. Not `no-referrer`: the sign-in form would then send `Origin: null`. */
-const SECURITY_HEADERS = {
+const SECURITY_HEADERS = Object.entries({
   "cache-control": "private, no-cache, no-store",
   "referrer-policy": "same-origin",
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
-};
+});
 
 const PROTECTED: unique symbol = Symbol("fastify-authjs.protected");
 
@@ -58,7 +58,7 @@ export function protectReply(reply: FastifyReply & Holder): void {
   reply[PROTECTED] = true;
   const { raw } = reply;
   onHeaders(raw, () => {
-    for (const [name, value] of Object.entries(SECURITY_HEADERS)) raw.setHeader(name, value);
+    for (const [name, value] of SECURITY_HEADERS) raw.setHeader(name, value);
     removeCdnCaching(raw);
   });
 }

@@ -39,10 +39,11 @@ export async function runAction(context: RequestContext, handle: Handler): Promi
     handle,
   );
   // A route has asked them before it parsed the body.
-  const answered = async () => {
-    if (fromApplication) await askHooks(context);
+  const ofApplication = async () => {
+    await askHooks(context);
     return await inner(context);
   };
+  const answered = fromApplication ? ofApplication : () => inner(context);
   const answer = authActions.isObserved ? await observe(context, answered) : await answered();
   const { error, redirect, events = {}, isReported } = answer;
   if (error === undefined) {

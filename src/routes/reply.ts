@@ -55,12 +55,12 @@ export async function sendAnswer(
 async function redirectBrowser(reply: FastifyReply, url: string, context: RequestContext): Promise<FastifyReply> {
   const { method, headers, origin: { href }, mountPath, action, provider } = context;
   const { accept, referer = "", "sec-fetch-mode": mode = "navigate" } = headers;
+  const ours = `${href}${mountPath}/`;
   // What is no URL leads nowhere.
-  if (method !== "POST" || !URL.canParse(url, href)) return reply.redirect(url, 302);
+  if (method !== "POST" || url.startsWith(ours) || !URL.canParse(url, href)) return reply.redirect(url, 302);
   // A `redirect` callback may return "//host/path".
   const target = new URL(url, href);
   const page = () => preparePage(reply, redirectPage(url, target, context), context);
-  const ours = `${href}${mountPath}/`;
   // The confirm page keeps its path, which has a token, out of the header.
   const isConfirmed = action === "callback" && provider?.type === "email" && referer === `${href}/`;
   // Our own pages redirect nowhere.

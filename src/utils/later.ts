@@ -9,12 +9,14 @@ export function later<Args extends unknown[], Result>(
   load: () => Promise<Loaded<Args, Result>>,
 ): (...args: Args) => Promise<Result> {
   let loading: Promise<Loaded<Args, Result>> | undefined;
+  let loaded: Loaded<Args, Result> | undefined;
   return async (...args) => {
     loading ??= load().catch((error) => {
       loading = undefined;
       throw error;
     });
-    return await (await loading)(...args);
+    loaded ??= await loading;
+    return await loaded(...args);
   };
 }
 

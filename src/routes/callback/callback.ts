@@ -23,7 +23,7 @@ const HANDLERS: Readonly<Record<string, (context: ProviderContext) => Promise<An
   oidc: handleOAuthCallback,
   email: handleEmailCallback,
   webauthn: handleWebAuthnCallback,
-  credentials: async (context) => csrfRefusal(context) ?? await callCore(context),
+  credentials: (context) => Promise.resolve(csrfRefusal(context) ?? callCore(context)),
 };
 
 /** Seconds until a passkey is offered again: thirty days. */
