@@ -73,7 +73,7 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
   try {
     let answer: Answer;
     try {
-      const request = new Request(...requestParts(context, call));
+      const request = requestFor(context, call);
       const result = await Auth(request, config) as RawAnswer | Response | undefined;
       // A Response if it refuses a request at once; nothing if a passkey is registered without an address.
       const isRefused = result === undefined || result instanceof Response;
@@ -118,20 +118,32 @@ const LEFT_OUT = /^(?:connection|content-length|keep-alive|transfer-encoding|upg
 /** RFC 9110 section 5. ":authority" and the like of HTTP/2 are none, and `app.inject()` accepts any characters. */
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/, NO_HEADER_VALUE = /[^\t -~\x80-\xff]+/g;
 
-/** What a request for core is made from: its path from the parameters of the route, so that the two cannot differ. */
-function requestParts(context: ProviderContext, { signedIn, checks }: CoreCall = {}): [string, RequestInit] {
-  const { method, body, origin: { host } } = context;
+/** The headers are for functions of these providers alone, and cost core as much as the rest of a request. */
+function requestFor(context: ProviderContext, { signedIn, checks }: CoreCall): Request {
+  const { provider: { type }, cookies } = context;
+  const sent = sentBy(context);
   const session = signedIn === undefined ? "" : `${SESSION}=ours; `;
-  const cookie = `${session}${checks ? checkHeader(checks, context) : ""}${context.cookies}`;
+  const cookie = `${session}${checks ? checkHeader(checks, context) : ""}${cookies}`;
+  return requestOf({ ...sent, cookie, ...(type !== "credentials" && type !== "webauthn" && { headers: {} }) });
+}
+
+export type Sent = ReturnType<typeof sentBy>;
+
+/** What a browser sent, without its request. The path is from the parameters of the route: core acts on the same. */
+export function sentBy(context: ProviderContext) {
+  const { method, headers, origin: { host }, cookies: cookie, body } = context;
+  return { url: addressOf(context), method, headers, host, cookie, body };
+}
+
+export function requestOf({ url, method, headers: sent, body, ...known }: Sent): Request {
   const headers: Record<string, string> = {};
-  const type = body && { "content-type": "application/json" };
-  const sent: IncomingHttpHeaders = { ...context.headers, host, cookie, ...type };
-  for (const name in sent) {
-    const value = sent[name];
+  const all: IncomingHttpHeaders = { ...sent, ...known, ...(body && { "content-type": "application/json" }) };
+  for (const name in all) {
+    const value = all[name];
     if (value === undefined || !HEADER_NAME.test(name) || LEFT_OUT.test(name)) continue;
     headers[name] = String(value).replace(NO_HEADER_VALUE, (text) => encodeURIComponent(text.toWellFormed()));
   }
-  return [addressOf(context), { method, headers, ...(body && { body: JSON.stringify(body) }) }];
+  return new Request(url, { method, headers, ...(body && { body: JSON.stringify(body) }) });
 }
 
 function callAdapterOf(adapter: Adapter, context: ProviderContext): CallAdapter {

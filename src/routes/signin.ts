@@ -1,8 +1,8 @@
 /** `<mount path>/signin` and `<mount path>/signin/:provider`: the sign-in page, and the start of a sign-in. */
 import type { EmailConfig } from "@auth/core/providers";
 import { type Answer, redirectAnswer } from "../core/answer.ts";
-import { callCore } from "../core/call.ts";
-import { addressOf, type ProviderContext, type RequestContext } from "../core/context.ts";
+import { callCore, requestOf, type Sent, sentBy } from "../core/call.ts";
+import type { ProviderContext, RequestContext } from "../core/context.ts";
 import { errorAnswer } from "../core/failure.ts";
 import { callbackUrlOf, csrfRefusal } from "../core/flow.ts";
 import { newCode } from "../provider/email_message.ts";
@@ -47,15 +47,15 @@ async function mailLink(context: ProviderContext): Promise<Answer> {
   const { config: { coreProviders }, provider: { id }, body, callbackUrl } = context;
   const { sendVerificationRequest, normalizeIdentifier } = coreProviders.get(id) as EmailConfig;
   const query = callbackUrl === undefined ? "" : `callbackUrl=${encodeURIComponent(callbackUrl)}`;
-  const url = addressOf(context);
+  const sent = sentBy(context);
   const code: MailCode = {};
   let mailed: VerificationMailParams | undefined;
   const answer = await callCore({ ...context, body: undefined, query }, {
     settings: {
       normalizeIdentifier: () => normalizeIdentifier!(body?.email as string),
       sendVerificationRequest: (params: SendParams) => {
-        const link = context.rememberMe === false ? `${params.url}&rememberMe=false` : params.url;
-        mailed = withRequestAndCode({ ...params, url: link }, { url, body }, code);
+        const url = context.rememberMe === false ? `${params.url}&rememberMe=false` : params.url;
+        mailed = withRequestAndCode({ ...params, url }, sent, code);
         return sendVerificationRequest(mailed);
       },
     },
@@ -64,8 +64,8 @@ async function mailLink(context: ProviderContext): Promise<Answer> {
   const known = { mailed, ...answer };
   if (code.value === undefined) return known;
   await context.config.otherProcesses?.();
-  const { url: link, expires } = mailed;
-  return keepCode(known, { url: link, expires, code: code.value }, context);
+  const { url, expires } = mailed;
+  return keepCode(known, { url, expires, code: code.value }, context);
 }
 
 interface MailCode {
@@ -73,26 +73,15 @@ interface MailCode {
 }
 
 /** A function of its own, since V8 keeps a getter, and all that it leads to, until a full garbage collection. */
-function withRequestAndCode(
-  params: SendParams,
-  { url, body }: { readonly url: string; readonly body: unknown },
-  code: MailCode,
-): VerificationMailParams {
+function withRequestAndCode(params: SendParams, sent: Sent, code: MailCode): VerificationMailParams {
   let request: Request | undefined;
   return {
     ...params,
     get request() {
-      return request ??= requestWith(params.request, url, body);
+      return request ??= requestOf(sent);
     },
     get code() {
       return code.value ??= newCode();
     },
   };
-}
-
-/** The request with the body that core was not given. */
-function requestWith({ method, headers: sent }: Request, url: string, body: unknown): Request {
-  const headers = new Headers(sent);
-  headers.set("content-type", "application/json");
-  return new Request(url, { method, headers, body: JSON.stringify(body) });
 }
