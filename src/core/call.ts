@@ -20,6 +20,8 @@ import { signInOf } from "./sign_in.ts";
 
 export interface CoreCall {
   readonly checks?: Checks;
+  /** Whether our `settings` have the fields: core would spend an eighth of the time on reading a body. */
+  readonly withoutBody?: boolean;
   /** What is other than in the settings of the provider. */
   readonly settings?: Readonly<Record<string, unknown>>;
   /** The user to whom core links the account. Without one it links none. */
@@ -32,10 +34,11 @@ const INTERNAL = "fastify-authjs.", SESSION = `${INTERNAL}session`;
 
 /** Calls core with a request. Never rejects: if core fails, the answer has an `error`. */
 export async function callCore(context: ProviderContext, call: CoreCall = {}): Promise<Answer> {
-  const { config: { core, hashSecrets, coreProviders }, provider, settings, logger } = context;
+  const { config: { core, hashSecrets, coreProviders }, provider, settings, logger, callbackUrl } = context;
+  const { checks, signedIn } = call;
   const watched = settings.adapter && callAdapterOf(settings.adapter, context);
   const adapter = watched && (call.wrapAdapter?.(watched.adapter) ?? watched.adapter);
-  const signIn = signInOf(context, adapter, call.signedIn);
+  const signIn = signInOf(context, adapter, signedIn);
   // Core logs an error before it answers or throws, some twice.
   const errors = new Set<Error>();
   // A fresh object each time, since core writes into what it is given. With `raw` it answers with data.
@@ -54,7 +57,7 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
     jwt: {
       secret: settings.jwt.secret,
       encode: () => Promise.resolve("ours"),
-      decode: () => Promise.resolve(call.signedIn),
+      decode: () => Promise.resolve(signedIn),
     } as AuthConfig["jwt"] & object,
     session: { strategy: "jwt", maxAge: settings.maxAge },
     cookies: { sessionToken: { name: SESSION }, callbackUrl: settings.callbackUrlCookie, ...CHECK_COOKIES },
@@ -73,7 +76,13 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
   try {
     let answer: Answer;
     try {
-      const request = requestFor(context, call);
+      const session = signedIn ? `${SESSION}=ours; ` : "";
+      const held = `${session}${checks ? checkHeader(checks, context) : ""}${context.cookies}`;
+      // Only functions of WebAuthn get the headers, which cost core as much as the rest of a request.
+      const headers = provider.type === "webauthn" ? context.headers : {};
+      const query = `${new URLSearchParams(callbackUrl && { callbackUrl })}`;
+      const fields = call.withoutBody && { body: undefined, query };
+      const request = requestOf({ ...context, ...fields, cookies: held, headers });
       const result = await Auth(request, config) as RawAnswer | Response | undefined;
       // A Response if it refuses a request at once; nothing if a passkey is registered without an address.
       const isRefused = result === undefined || result instanceof Response;
@@ -112,38 +121,37 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
 
 type RawAnswer = Partial<Pick<Answer, "status" | "body" | "cookies" | "redirect">>;
 
-/** Headers about the connection, the length of the body that was received, and the form of our answer. */
-const LEFT_OUT = /^(?:connection|content-length|keep-alive|transfer-encoding|upgrade|x-auth-return-redirect)$/;
+/**
+ * The name of a header (RFC 9110 section 5): ":authority" and the like of HTTP/2 are none, and `app.inject()` accepts any
+ * characters. None about the connection, the length of the body that was received, or the form of our answer.
+ */
+const HEADER_NAME =
+  /^(?!(?:connection|content-length|keep-alive|transfer-encoding|upgrade|x-auth-return-redirect)$)[\w!#$%&'*+.^`|~-]+$/;
 
-/** RFC 9110 section 5. ":authority" and the like of HTTP/2 are none, and `app.inject()` accepts any characters. */
-const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]+$/, NO_HEADER_VALUE = /[^\t -~\x80-\xff]+/g;
+const NO_HEADER_VALUE = /[^\t -~\x80-\xff]+/g;
 
-/** The headers are for functions of these providers alone, and cost core as much as the rest of a request. */
-function requestFor(context: ProviderContext, { signedIn, checks }: CoreCall): Request {
-  const { provider: { type }, cookies } = context;
-  const sent = sentBy(context);
-  const session = signedIn === undefined ? "" : `${SESSION}=ours; `;
-  const cookie = `${session}${checks ? checkHeader(checks, context) : ""}${cookies}`;
-  return requestOf({ ...sent, cookie, ...(type !== "credentials" && type !== "webauthn" && { headers: {} }) });
-}
+/** What a request is made from, without the request of the browser itself. */
+export type Sent = Pick<
+  ProviderContext,
+  "action" | "body" | "cookies" | "headers" | "method" | "mountPath" | "origin" | "provider" | "query"
+>;
 
-export type Sent = ReturnType<typeof sentBy>;
-
-/** What a browser sent, without its request. The path is from the parameters of the route: core acts on the same. */
-export function sentBy(context: ProviderContext) {
-  const { method, headers, origin: { host }, cookies: cookie, body } = context;
-  return { url: addressOf(context), method, headers, host, cookie, body };
-}
-
-export function requestOf({ url, method, headers: sent, body, ...known }: Sent): Request {
+/** A request with what the browser sent. Its path is from the parameters of the route: core acts on the same. */
+export function requestOf(sent: Sent): Request {
+  const { method, body, cookies: cookie, origin: { host } } = sent;
   const headers: Record<string, string> = {};
-  const all: IncomingHttpHeaders = { ...sent, ...known, ...(body && { "content-type": "application/json" }) };
+  const all: IncomingHttpHeaders = {
+    ...sent.headers,
+    host,
+    cookie,
+    ...(body && { "content-type": "application/json" }),
+  };
   for (const name in all) {
     const value = all[name];
-    if (value === undefined || !HEADER_NAME.test(name) || LEFT_OUT.test(name)) continue;
+    if (value === undefined || !HEADER_NAME.test(name)) continue;
     headers[name] = String(value).replace(NO_HEADER_VALUE, (text) => encodeURIComponent(text.toWellFormed()));
   }
-  return new Request(url, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+  return new Request(addressOf(sent), { method, headers, ...(body && { body: JSON.stringify(body) }) });
 }
 
 function callAdapterOf(adapter: Adapter, context: ProviderContext): CallAdapter {

@@ -69,7 +69,9 @@ export interface RequestContext extends AskedRequest {
 
 export type ProviderContext = RequestContext & { readonly provider: ProviderSummary };
 
-export function addressOf({ origin, mountPath, action, provider, query }: RequestContext): string {
+type Address = Pick<RequestContext, "action" | "mountPath" | "origin" | "provider" | "query">;
+
+export function addressOf({ origin, mountPath, action, provider, query }: Address): string {
   const path = provider === undefined ? action : `${action}/${provider.id}`;
   return `${origin.href}${mountPath}/${path}${query && `?${query}`}`;
 }

@@ -79,7 +79,9 @@ function parseForm(bytes: Buffer): AuthBody {
   if (/^\s*\{.*\}\s*$/s.test(text)) {
     throw invalid("The body is JSON, and is sent as a form: set its Content-Type to application/json.");
   }
-  return toBody([...new URLSearchParams(text)]);
+  const fields = new URLSearchParams(text);
+  assertNotMany(fields.size);
+  return Object.fromEntries(fields);
 }
 
 function assertNotDeep(value: unknown, levels = DEPTH_LIMIT): void {
@@ -88,13 +90,8 @@ function assertNotDeep(value: unknown, levels = DEPTH_LIMIT): void {
   for (const each of Object.values(value)) assertNotDeep(each, levels - 1);
 }
 
-function toBody(fields: readonly (readonly [name: string, value: unknown])[]): AuthBody {
-  assertNotMany(fields);
-  return Object.fromEntries(fields);
-}
-
-function assertNotMany({ length }: readonly unknown[]): void {
-  if (length > FIELD_LIMIT) throw invalid(`The body has more than ${FIELD_LIMIT} fields.`);
+function assertNotMany(fields: number): void {
+  if (fields > FIELD_LIMIT) throw invalid(`The body has more than ${FIELD_LIMIT} fields.`);
 }
 
 async function parseMultipart(bytes: Buffer, { headers }: FastifyRequest): Promise<AuthBody> {
@@ -105,10 +102,12 @@ async function parseMultipart(bytes: Buffer, { headers }: FastifyRequest): Promi
     .catch(() => {
       throw invalid("The body is not valid multipart/form-data.");
     });
-  for (const [name, value] of form) {
+  const fields = [...form];
+  assertNotMany(fields.length);
+  for (const [name, value] of fields) {
     if (typeof value !== "string") throw invalid(`The field ${JSON.stringify(name)} must not be a file.`);
   }
-  return toBody([...form]);
+  return Object.fromEntries(fields);
 }
 
 /**
@@ -169,7 +168,7 @@ export function authBody(parsed: unknown, action: string): AuthBody {
   if (typeof body !== "object" || Array.isArray(body)) throw invalid("The body must be an object.");
   const fields: AuthBody = { ...body };
   const names = Object.keys(fields);
-  assertNotMany(names);
+  assertNotMany(names.length);
   for (const name of names) {
     const value = fields[name];
     const isData = action === "session" && name === "data";

@@ -13,7 +13,10 @@ export function acceptsHtml(accept = ""): boolean {
 const PURPOSES = ["sec-purpose", "purpose", "x-purpose", "x-moz"];
 
 export function isPrefetch(headers: IncomingHttpHeaders): boolean {
-  return PURPOSES.some((name) => /\b(?:prefetch|prerender|preview)\b/i.test(String(headers[name] ?? "")));
+  for (const name of PURPOSES) {
+    if (/\b(?:prefetch|prerender|preview)\b/i.test(String(headers[name] ?? ""))) return true;
+  }
+  return false;
 }
 
 /**
@@ -21,9 +24,7 @@ export function isPrefetch(headers: IncomingHttpHeaders): boolean {
  * application may have configured another parser.
  */
 export function queryOf(url: string): string {
-  const [address = ""] = url.split("#", 1);
-  const start = address.indexOf("?");
-  return start === -1 ? "" : address.slice(start + 1);
+  return /^[^?#]*\?([^#]*)/.exec(url)?.[1] ?? "";
 }
 
 /** The parameters of a query. Unlike the constructor this keeps a leading "?", which is part of a name here. */

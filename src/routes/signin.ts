@@ -1,7 +1,7 @@
 /** `<mount path>/signin` and `<mount path>/signin/:provider`: the sign-in page, and the start of a sign-in. */
 import type { EmailConfig } from "@auth/core/providers";
 import { type Answer, redirectAnswer } from "../core/answer.ts";
-import { callCore, requestOf, type Sent, sentBy } from "../core/call.ts";
+import { callCore, requestOf, type Sent } from "../core/call.ts";
 import type { ProviderContext, RequestContext } from "../core/context.ts";
 import { errorAnswer } from "../core/failure.ts";
 import { callbackUrlOf, csrfRefusal } from "../core/flow.ts";
@@ -41,16 +41,17 @@ export async function beginSignIn(context: ProviderContext, linkTo?: string): Pr
 
 /**
  * Lets core mail a link. The mail has a code, too, if the function that sends it asks for one. Core reads the address
- * and the callback URL alone, and gets no body: it would spend an eighth of the time on reading it.
+ * and the callback URL alone.
  */
 async function mailLink(context: ProviderContext): Promise<Answer> {
-  const { config: { coreProviders }, provider: { id }, body, callbackUrl } = context;
-  const { sendVerificationRequest, normalizeIdentifier } = coreProviders.get(id) as EmailConfig;
-  const query = callbackUrl === undefined ? "" : `callbackUrl=${encodeURIComponent(callbackUrl)}`;
-  const sent = sentBy(context);
+  const { config: { coreProviders }, provider, body } = context;
+  const { sendVerificationRequest, normalizeIdentifier } = coreProviders.get(provider.id) as EmailConfig;
+  const { action, mountPath, origin, method, query, headers, cookies } = context;
+  const sent = { action, provider, mountPath, origin, method, query, headers, cookies, body };
   const code: MailCode = {};
   let mailed: VerificationMailParams | undefined;
-  const answer = await callCore({ ...context, body: undefined, query }, {
+  const answer = await callCore(context, {
+    withoutBody: true,
     settings: {
       normalizeIdentifier: () => normalizeIdentifier!(body?.email as string),
       sendVerificationRequest: (params: SendParams) => {

@@ -1,8 +1,9 @@
 /** `<mount path>/callback/:provider`: ends a sign-in, by the type of the provider. */
+import type { CredentialsConfig } from "@auth/core/providers/credentials";
 import { parseCookie } from "cookie";
 import { findPasskeys } from "../../adapter/added_methods.ts";
 import type { Answer } from "../../core/answer.ts";
-import { callCore } from "../../core/call.ts";
+import { callCore, requestOf } from "../../core/call.ts";
 import type { ProviderContext } from "../../core/context.ts";
 import { csrfRefusal } from "../../core/flow.ts";
 import { replyKind } from "../reply.ts";
@@ -23,8 +24,19 @@ const HANDLERS: Readonly<Record<string, (context: ProviderContext) => Promise<An
   oidc: handleOAuthCallback,
   email: handleEmailCallback,
   webauthn: handleWebAuthnCallback,
-  credentials: (context) => Promise.resolve(csrfRefusal(context) ?? callCore(context)),
+  credentials: authorizeUser,
 };
+
+async function authorizeUser(context: ProviderContext): Promise<Answer> {
+  const refused = csrfRefusal(context);
+  if (refused !== undefined) return refused;
+  const { authorize: own } = context.config.coreProviders.get(context.provider.id) as CredentialsConfig;
+  function authorize(this: CredentialsConfig, fields: object) {
+    // Core gives the same object to the `signIn` callback.
+    return own.call(this, Object.assign(fields, context.body), requestOf(context));
+  }
+  return await callCore(context, { withoutBody: true, settings: { authorize } });
+}
 
 /** Seconds until a passkey is offered again: thirty days. */
 const OFFER_MAX_AGE = 30 * 24 * 60 * 60;
