@@ -62,7 +62,7 @@ export const TIMEOUT = numberOf(`milliseconds up to ${LONGEST_DELAY}, or 0 for n
 export const ADDRESS: Rule = (value, name) => {
   const isPath = isText(value) && /^\/(?![/\\])/.test(value);
   if (isPath || (isText(value) && /^[a-z][a-z0-9+.-]*:\/\//i.test(value) && URL.canParse(value))) return undefined;
-  return `\`${name}\` is ${isText(value) ? JSON.stringify(value) : kindOf(value)}, which leads nowhere: write a path ` +
+  return `\`${name}\` is ${shown(value)}, which leads nowhere: write a path ` +
     'that begins with "/", or a URL such as "https://app.example/signin".';
 };
 
@@ -102,6 +102,12 @@ function describe(value: unknown, isWord: boolean = false): string {
   }
   const other = Array.isArray(value) ? value.findIndex((entry) => !isText(entry)) : -1;
   return other === -1 ? kindOf(value) : `an array whose entry ${other} is ${describe((value as unknown[])[other])}`;
+}
+
+/** A value that is not secret. */
+export function shown(value: unknown): string {
+  if (isNumber(value)) return String(value);
+  return isText(value) ? JSON.stringify(value) : kindOf(value);
 }
 
 function kindOf(value: unknown): string {

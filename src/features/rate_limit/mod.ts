@@ -1,6 +1,6 @@
 /** Limits on attempts to sign in, counted by `@fastify/rate-limit`. */
 import { timeWarnings } from "../../config/mistakes.ts";
-import { each, isObject, optionsOf, required, type Rule, TEXT } from "../../config/rules.ts";
+import { each, isObject, optionsOf, required, type Rule, shown, TEXT } from "../../config/rules.ts";
 import type { FastifyAuthConfig } from "../../types.ts";
 import { isRedisClient } from "../../store/send_command.ts";
 import { later } from "../../utils/later.ts";
@@ -27,14 +27,15 @@ const DEFAULTS = {
 const positive = (unit = ""): Rule => (value, name) =>
   Number.isSafeInteger(value) && (value as number) > 0
     ? undefined
-    : `\`${name}\` is ${JSON.stringify(value)}: write a whole number${unit} from 1 on.`;
+    : `\`${name}\` is ${shown(value)}: write a whole number${unit} from 1 on.`;
 
 const LIMIT: Rule = (limit, name) => {
   if (limit === false) return undefined;
   if (!isObject(limit)) return `\`${name}\` must be \`{ max, timeWindow }\` or false.`;
-  const { max = null, timeWindow = null, ...others } = limit as Partial<RateLimit>;
   const rules = { max: positive(), timeWindow: positive(" of milliseconds") };
-  return optionsOf(rules)({ max, timeWindow, ...others }, name);
+  const { max, timeWindow } = limit as Partial<RateLimit>;
+  return optionsOf(rules)(limit, name) ?? rules.max(max, `${name}.max`) ??
+    rules.timeWindow(timeWindow, `${name}.timeWindow`);
 };
 
 const FUNCTION = required("a function", (value) => typeof value === "function");
@@ -55,7 +56,7 @@ const rule: Rule = (value, name) => {
   if (typeof value === "boolean") return undefined;
   return isObject(value)
     ? optionsOf(RULES)(value, name)
-    : `\`${name}\` is ${JSON.stringify(value)}: write true, false or an object.`;
+    : `\`${name}\` is ${shown(value)}: write true, false or an object.`;
 };
 
 /** Limits that go on for the next configuration of a tenant, if that counts the same. */

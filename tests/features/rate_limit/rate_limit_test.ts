@@ -726,10 +726,14 @@ Deno.test("a missing or old @fastify/rate-limit is a boot error that says what t
 Deno.test("a setting that cannot work is a boot error that names it", async () => {
   const cases: [options: unknown, text: string][] = [
     ["yes", "write true, false or an object"],
+    [() => {}, "`rateLimit` is a function: write true"],
     [{ perAddress: limit(1) }, "`rateLimit.perAddress` is no option"],
     [{ address: 5 }, "`rateLimit.address` must be"],
     [{ address: { max: 0, timeWindow: 1 } }, "`rateLimit.address.max` is 0"],
-    [{ mail: { max: 1 } }, "`rateLimit.mail.timeWindow`"],
+    [{ mail: { max: Number(undefined), timeWindow: 1 } }, "`rateLimit.mail.max` is NaN"],
+    [{ mail: { max: 10n, timeWindow: 1 } }, "`rateLimit.mail.max` is a bigint"],
+    [{ mail: { max: 1 } }, "`rateLimit.mail.timeWindow` is undefined"],
+    [{ mail: { max: 1, window: 1000 } }, "`rateLimit.mail.window` is no option: there are max, timeWindow"],
     [{ mail: { max: 1, timeWindow: "1 minute" } }, '`rateLimit.mail.timeWindow` is "1 minute"'],
     [{ concurrentPerAccount: 0.5 }, "`rateLimit.concurrentPerAccount` is 0.5"],
     [{ accountName: "username" }, "`rateLimit.accountName` must be a function"],
