@@ -1,6 +1,6 @@
 /** Which users a guard lets pass: the options of `requireSession()`, and what a route declares in its `config`. */
 import type { FastifyRequest } from "fastify";
-import type { Rule } from "../config/rules.ts";
+import { isObject, type Rule } from "../config/rules.ts";
 import type { AuthInUse } from "../core/context.ts";
 import { logError } from "../core/logger.ts";
 import { type FeatureGuardOptions, FEATURES } from "../features/mod.ts";
@@ -90,8 +90,14 @@ const RULES: Readonly<Record<string, Rule>> = {
   ...Object.assign({}, ...FEATURES_WITH_OPTIONS.map(({ guard }) => guard.rules)),
 };
 
+/** A promise has no members, and would let every signed-in user pass. */
+function isOptions(value: unknown): value is object {
+  return isObject(value) && !("then" in value);
+}
+
 /** Checks options: a misspelled or undefined one must not make a route public. `where` is for the error. */
 export function assertGuardOptions(options: RequireSessionOptions, where: string): void {
+  if (!isOptions(options)) throw invalid(where, "its options must be an object with `roles` or `authorize`.");
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(RULES, name)) throw invalid(where, `there is no option \`${name}\`.`);
     const problem = RULES[name]!(value, name);
@@ -109,7 +115,7 @@ export function declaredAuth(config: unknown, where: string): RouteAuthOptions |
   const { auth } = config;
   if (auth === false) return false;
   if (auth === true) return {};
-  if (typeof auth !== "object" || auth === null || Array.isArray(auth)) {
+  if (!isOptions(auth)) {
     throw invalid(where, "it must be true, false or an object with `roles` or `authorize`.");
   }
   const { mountPath, ...rest }: RouteAuthOptions = auth;

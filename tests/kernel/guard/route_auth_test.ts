@@ -271,6 +271,8 @@ const NONSENSE: [value: unknown, message: string][] = [
   ["admin", "must be true, false or an object"],
   [["admin"], "must be true, false or an object"],
   [1, "must be true, false or an object"],
+  [() => false, "must be true, false or an object"],
+  [Promise.resolve({ roles: "admin" }), "must be true, false or an object"],
   [{ role: "admin" }, "there is no option `role`"],
   [{ roles: [] }, "`roles` must name a role"],
   [{ roles: undefined }, "`roles` must name a role"],
@@ -508,6 +510,14 @@ Deno.test("respectRouteConfig is true or false, and for hooks alone", async () =
   }
   const add = () => app.get("/", auth({ respectRouteConfig: true }), ok);
   assertThrows(add, FastifyAuthError, "`respectRouteConfig` is for the hook of a scope");
+});
+
+Deno.test("requireSession() refuses options that are no object, and would let every user pass", () => {
+  const isAdmin = () => false;
+  for (const options of [isAdmin, Promise.resolve({ roles: "admin" }), ["admin"], "admin", true, null]) {
+    const make = () => requireSession(testConfig(), options as object);
+    assertThrows(make, FastifyAuthError, "requireSession(): its options must be an object with `roles`");
+  }
 });
 
 Deno.test("a guard with respectRouteConfig may stand before the registration of the plugin", async () => {
