@@ -65,6 +65,8 @@ export function watchCallbacks(callbacks: Callbacks, notices: Notices): Callback
 }
 
 function lookAtResult(name: keyof typeof RETURNS, notices: Notices, result: unknown): void {
+  const kind = name === "signIn" ? truthyKind(result) : undefined;
+  if (kind !== undefined) throw new TypeError(`\`callbacks.signIn\` returned ${kind}: return true, false or a URL.`);
   if (result === undefined || (name === "redirect" && !isAddress(result))) {
     const what = typeof result === "string" ? "an empty text" : result === null ? null : typeof result;
     return notices.warnOnce(`\`callbacks.${name}\` returned ${what}, ${RETURNS[name]}.`, CODE);
@@ -168,6 +170,13 @@ function watchAccount(own: Own, what: string): Own {
   };
 }
 
+/** What is true for a wrong password, too: the rows of a query, an error and a response. */
+function truthyKind(result: unknown): string | undefined {
+  if (Array.isArray(result)) return "an array";
+  if (result instanceof Error) return "an error";
+  return typeof result === "object" && result instanceof Response ? "a response" : undefined;
+}
+
 /** Null and what else is falsy refuses a sign-in; undefined mostly is a forgotten `return`. */
 function lookAtUser(what: string, notices: Notices, user: unknown, isDefault: boolean): void {
   if (user === undefined) {
@@ -176,12 +185,9 @@ function lookAtUser(what: string, notices: Notices, user: unknown, isDefault: bo
     return notices.warnOnce(problem, CODE);
   }
   if (!user) return;
-  // The rows of a query, an error and a response are true for a wrong password, too.
   let kind: string | undefined;
   if (typeof user !== "object") kind = `a ${typeof user}`;
-  else if (Array.isArray(user)) kind = "an array";
-  else if (user instanceof Error) kind = "an error";
-  else if (user instanceof Response) kind = "a response";
+  else if (user.constructor !== Object) kind = truthyKind(user);
   if (kind !== undefined) {
     throw new TypeError(`${what} returned ${kind}: return the user, as in \`{ id, name, email }\`, or null.`);
   }

@@ -656,6 +656,24 @@ Deno.test("rows, an error or a response of authorize() or profile() are no user,
   }
 });
 
+Deno.test("rows, an error or a response of callbacks.signIn sign nobody in", async () => {
+  const results = [[], [{ id: "1" }], new Error("Not on the list"), new Response(null, { status: 403 })];
+  const kinds = ["an array", "an array", "an error", "a response"];
+  for (const [index, result] of results.entries()) {
+    for (const signIn of [() => result, async () => await result]) {
+      const { logger, lines } = captureLog();
+      const config = testConfig({ providers: [identityProvider("one")], callbacks: { signIn: signIn as never } });
+      await using app = await testApp(config, { logger });
+      const client = new Client(app);
+      const { headers } = await signInAs(client, "one", { id: "1" });
+      assertStringIncludes(String(headers.location), "error=AccessDenied");
+      assertEquals((await client.get("/me")).json(), { session: null });
+      const problem = `\`callbacks.signIn\` returned ${kinds[index]}: return true, false or a URL.`;
+      assertStringIncludes(lines.filter(({ level }) => level >= 30).map(({ msg }) => msg).join(), problem);
+    }
+  }
+});
+
 Deno.test("an id that other users would have is not told as missing, if it comes from the userinfo endpoint", async () => {
   const { logger, lines } = captureLog();
   await using app = await testApp(testConfig({ providers: [identityProvider("one", { profile: undefined })] }), {
