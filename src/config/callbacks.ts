@@ -171,7 +171,7 @@ function watchAccount(own: Own, what: string): Own {
 }
 
 /** What is true for a wrong password, too: the rows of a query, an error and a response. */
-function truthyKind(result: unknown): string | undefined {
+export function truthyKind(result: unknown): string | undefined {
   if (Array.isArray(result)) return "an array";
   if (result instanceof Error) return "an error";
   return typeof result === "object" && result instanceof Response ? "a response" : undefined;

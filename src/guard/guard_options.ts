@@ -1,5 +1,6 @@
 /** Which users a guard lets pass: the options of `requireSession()`, and what a route declares in its `config`. */
 import type { FastifyRequest } from "fastify";
+import { truthyKind } from "../config/callbacks.ts";
 import { isObject, type Rule } from "../config/rules.ts";
 import type { AuthInUse } from "../core/context.ts";
 import { logError } from "../core/logger.ts";
@@ -16,8 +17,9 @@ export interface RequireSessionOptions<OwnSession = Session> extends FeatureGuar
    */
   roles?: string | readonly string[];
   /**
-   * Decides about one request, which passes if the result is truthy. If it throws, the request is refused and the error
-   * logged. In an `onRequest` hook the body is not parsed yet.
+   * Decides about one request, which passes if the result is truthy, and no array, error or response: the rows of a
+   * query are truthy if there are none. If it throws, the request is refused and the error logged. In an `onRequest`
+   * hook the body is not parsed yet.
    * @default any user may pass
    */
   authorize?: (session: OwnSession, request: FastifyRequest) => unknown;
@@ -153,7 +155,10 @@ export function authorizer({ roles, authorize }: RequireSessionOptions, where: s
     }
     if (authorize === undefined) return true;
     try {
-      return !!await authorize(session, request);
+      const result = await authorize(session, request);
+      const kind = truthyKind(result);
+      if (kind !== undefined) throw new TypeError(`It returned ${kind}: return true or false.`);
+      return !!result;
     } catch (error) {
       logError(request.log, new Error(`\`authorize\` of ${where} threw: access denied.`, { cause: error }));
       return false;

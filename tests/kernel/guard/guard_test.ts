@@ -574,6 +574,25 @@ Deno.test("an authorize() that throws means no, and is logged", async () => {
   }
 });
 
+Deno.test("rows, an error or a response of authorize() let nobody pass, and are logged", async () => {
+  const results = [
+    [[], "an array"],
+    [Promise.resolve([{ team: 1 }]), "an array"],
+    [new Error("no member"), "an error"],
+    [new Response(null, { status: 403 }), "a response"],
+  ] as const;
+  for (const [result, kind] of results) {
+    const { logger, lines } = captureLog();
+    const { app, client } = await guardedApp({ authorize: () => result }, {}, { logger });
+    await using _app = app;
+    await client.signIn(ada);
+    assertEquals((await client.get("/page")).statusCode, 403);
+    const errors = lines.filter(({ level }) => level === 50);
+    assertEquals(errors.length, 1);
+    assertStringIncludes(errors[0]!.msg, `It returned ${kind}: return true or false.`);
+  }
+});
+
 Deno.test("options that cannot be meant are refused when the guard is made", () => {
   const config = testConfig();
   const mistakes: [unknown, unknown, string][] = [
