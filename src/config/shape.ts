@@ -112,10 +112,20 @@ function storeProblem(value: unknown): string | undefined {
     '"fastify-authjs/redis", memoryStore(), or an object with these methods.';
 }
 
-const ENDPOINT = written(
+const ADDRESS_OR_MORE = written(
   "an address, or an object such as `{ url, params }`",
   (value) => isText(value) || isObject(value),
 );
+
+const ENDPOINT: Rule = (value, name, provider) => {
+  const { params = {} } = Object(value) as { params?: unknown };
+  // Core takes the own members: of a text each letter, of URLSearchParams none.
+  if (params === null || (isObject(params) && !(Symbol.iterator in params))) {
+    return ADDRESS_OR_MORE(value, name, provider);
+  }
+  return `The \`${name}.params\` of the provider "${provider}" must be an object such as ` +
+    '`{ prompt: "login" }`, and no text or URLSearchParams.';
+};
 
 /** The settings of a provider, which core would come across with each sign-in. */
 const PROVIDER: Readonly<Record<string, Rule>> = {

@@ -369,6 +369,16 @@ const TYPES: [what: string, settings: Settings, code: string, message: string][]
       `The \`${name}\` of the provider "github" ${message}`,
     ];
   }),
+  ...["prompt=login", new URLSearchParams({ prompt: "login" }), ["login"], 5].map((
+    params,
+  ): [string, Settings, string, string] => [
+    `parameters of a provider that are ${
+      params instanceof URLSearchParams ? "URLSearchParams" : JSON.stringify(params)
+    }`,
+    { providers: [github({ authorization: { params } })] },
+    PROVIDER,
+    'The `authorization.params` of the provider "github" must be an object such as `{ prompt: "login" }`',
+  ]),
 ];
 
 for (const [what, settings, code, message] of [...REFUSED, ...TYPES]) {
