@@ -124,7 +124,8 @@ const RESERVED = /^(?:class(?:name)?|form.*|id|label|name|on.*|style|dangerously
 
 /** Attributes as in HTML or, as core's types allow them, as in JSX. */
 function toField(name: string, field: Field): FieldView {
-  const attributes: Record<string, string | true> = {};
+  // Nobody looking on is to read it: many applications name the field and nothing else.
+  const attributes: Record<string, string | true> = name === "password" ? { type: "password" } : {};
   for (const [key, value] of Object.entries(field)) {
     if (RESERVED.test(key) || value === undefined || value === null || value === false) continue;
     const attribute = key === "defaultValue" ? "value" : key.toLowerCase();

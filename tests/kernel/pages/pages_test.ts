@@ -412,6 +412,19 @@ const REPLACED = {
   verifyRequest: "/verify-request",
 } as const;
 
+Deno.test("a field named password is hidden from who looks on, if its type says nothing else", async () => {
+  const fieldOf = async (password: object) => {
+    const provider = Credentials({ credentials: { username: {}, password }, authorize: () => null });
+    await using app = await testApp(testConfig({ providers: [provider] }));
+    const { body } = await open(app, "/signin");
+    return /<input [^>]*name="password"[^>]*>/.exec(body)![0];
+  };
+  for (const field of [{}, { label: "Password" }, { type: undefined }, { type: "password" }]) {
+    assertMatch(await fieldOf(field), / type="password"/);
+  }
+  assertMatch(await fieldOf({ type: "text" }), / type="text"/);
+});
+
 Deno.test("a page that is the built-in one at the origin of the request is shown, and the log says so once", async () => {
   const { logger, lines } = captureLog();
   const urls = Object.entries(REPLACED).map(([name, path]) => [name, `http://localhost/auth${path}`]);
