@@ -33,7 +33,7 @@ const HOST = /^(?:[a-z0-9](?:[a-z0-9._-]*)|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 export function configuredOrigin(value: string | undefined): PublicOrigin | undefined {
   if (!value) return undefined;
   const url = URL.canParse(value) ? new URL(value) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username || url.password) {
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username || url.password || !HOST.test(url.host)) {
     // It may have a password.
     const shown = value.includes("@") ? "" : `is ${JSON.stringify(value)}, and `;
     throw invalidOrigin(

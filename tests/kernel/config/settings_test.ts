@@ -224,6 +224,12 @@ const REFUSED: [what: string, settings: Settings, code: string, message: string]
     'is "app.example", and must be the address users type, with its scheme',
   ],
   [
+    "an origin for all hosts of a domain",
+    { origin: "https://*.app.example" },
+    "FST_AUTHJS_ORIGIN_INVALID",
+    'is "https://*.app.example", and must be the address users type',
+  ],
+  [
     "a page that is the built-in one",
     { pages: { signIn: "/auth/signin?x=1" } },
     INVALID,
