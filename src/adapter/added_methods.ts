@@ -151,7 +151,9 @@ export async function liveRows(user: string, adapter: Adapter | undefined): Prom
     );
   }
   const rows: (Partial<ListedSession> | null)[] = await list(user);
-  if (!Array.isArray(rows) || rows.some((row) => typeof row?.sessionToken !== "string" || row.userId == null)) {
+  const isRow = (row: Partial<ListedSession> | null) =>
+    typeof row?.sessionToken === "string" && row.userId != null && row.expires !== undefined;
+  if (!Array.isArray(rows) || !rows.every(isRow)) {
     throw invalid(
       "'s listSessionsByUserId() must return an array of rows with `sessionToken`, `userId` and `expires`.",
     );

@@ -212,6 +212,21 @@ Deno.test("rows without the user's id are said to lack it, not to be of another 
     () => [{ sessionToken: "token", user_id: "1", expires: new Date(Date.now() + DAY) }] as never,
   ));
 
+Deno.test("rows without their end are refused: revokeSessions() would end none of them", () => {
+  let tables: MemoryTables;
+  return withSetup(
+    async (setup) => {
+      tables = setup.tables;
+      const client = await signedIn(setup.app, "one", ADA);
+      const error = await assertRejects(() => setup.auth.revokeSessions(userOf(setup)), FastifyAuthError);
+      assertStringIncludes(error.message, "rows with `sessionToken`, `userId` and `expires`");
+      assertEquals((await client.get("/sessions")).json().code, "FST_AUTHJS_ADAPTER_INVALID");
+    },
+    {},
+    () => [...tables.sessions.values()].map(({ sessionToken, userId }) => ({ sessionToken, userId })) as never,
+  );
+});
+
 Deno.test("revokeSessions() takes the id of a user that is a number, as some databases have it", () =>
   withSetup(
     async ({ auth, tables }) => {
