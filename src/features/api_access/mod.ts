@@ -23,7 +23,10 @@ const ISSUER: Record<keyof ApiIssuer, readonly [isValid: (value: unknown) => boo
   jwksUri: [(value) => value === undefined || isUrl(value), "be a URL"],
   rfc9068: [(value = true) => typeof value === "boolean", "be true or false"],
   introspection: [
-    (value) => value === undefined || [Object(value).clientId, Object(value).clientSecret].every(isFilled),
+    (value) => {
+      const { clientId, clientSecret, ...others } = Object(value);
+      return value === undefined || ([clientId, clientSecret].every(isFilled) && Object.keys(others).length === 0);
+    },
     "be `{ clientId, clientSecret }`",
   ],
 };

@@ -389,6 +389,16 @@ Deno.test("options that cannot be right stop the boot", async () => {
     [{ issuers: [{ issuer: "https://a.example" }] }, "issuers[0]`.audience must say"],
     [{ issuers: [{ issuer: "https://a.example", audience: API, typ: "x" }] }, "no option `typ`"],
     [
+      {
+        issuers: [{
+          issuer: "https://a.example",
+          audience: API,
+          introspection: { ...INTROSPECTION, endpoint: "https://a.example/introspect" },
+        }],
+      },
+      ".introspection must be `{ clientId, clientSecret }`",
+    ],
+    [
       { issuers: [{ issuer: "https://a.example", audience: API, introspection: {} }] },
       ".introspection must be",
     ],
