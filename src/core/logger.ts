@@ -1,5 +1,6 @@
 /** Core's logger on top of Fastify's. Mistakes of a client are not logged as errors, and no secret is logged. */
 import { JWTSessionError } from "@auth/core/errors";
+import type { LoggerInstance } from "@auth/core/types";
 import { redactUrl } from "../http/redact.ts";
 import { wrapError } from "../session/read.ts";
 import { reasonIn, toError } from "../utils/error_chain.ts";
@@ -19,7 +20,8 @@ interface ErrorSummary extends Partial<ProviderError> {
 
 /** Metadata are never logged: they contain codes, tokens and passwords. */
 export function toCoreLogger(log: Log, auth: Pick<AuthInUse, "config" | "once">): AuthLogger {
-  const { logger: own, debug } = auth.config.core;
+  const { logger, debug } = auth.config.core;
+  const own = logger && withFailures(logger, log);
   // What `logError()` would of core's error, without making it: any client can cause this at will.
   const refuse = ({ name: type, message }: Error) => {
     const authjs = { type: "JWTSessionError", message: "", cause: { type, message } };
@@ -33,6 +35,26 @@ export function toCoreLogger(log: Log, auth: Pick<AuthInUse, "config" | "once">)
     debug: debug ? own?.debug ?? ((message: string) => log.debug({}, `Auth.js: ${message}`)) : () => {},
     warnOnce: (what, message, code) => auth.once(what, () => log.warn({ code }, `Auth.js: ${message}`)),
   } as AuthLogger;
+}
+
+/** The application's logger. If it fails, that changes no answer and does not end the process. */
+function withFailures(logger: Partial<LoggerInstance>, log: Log): Partial<LoggerInstance> {
+  type Tell = (...told: unknown[]) => unknown;
+  const methods = Object.entries(logger as Record<string, Tell>).map(([name, tell]): [string, Tell] => [
+    name,
+    (...told) => {
+      const failed = (cause: unknown) => {
+        if (told[0] instanceof Error) logError(log, told[0]);
+        logError(log, new Error(`\`logger.${name}\` failed`, { cause }));
+      };
+      try {
+        Promise.resolve(tell(...told)).catch(failed);
+      } catch (cause) {
+        failed(cause);
+      }
+    },
+  ]);
+  return Object.fromEntries(methods);
 }
 
 export function logError(log: Log, error: Error): void {
