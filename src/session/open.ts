@@ -65,7 +65,9 @@ const TAG_LENGTH = 43;
 async function decoded(token: string, { jwt, cookie }: SessionSettings): Promise<JWT> {
   try {
     const claims = await jwt.decode({ ...jwt, token, salt: cookie.name });
-    if (claims) return claims;
+    // Any other would be a session without a user, which guards would let pass.
+    if (typeof claims === "object" && claims !== null) return claims;
+    if (claims) throw new TypeError(`\`jwt.decode\` returned a ${typeof claims}, and no claims.`);
     throw new Error("Invalid JWT");
   } catch (cause) {
     throw wrapError(JWTSessionError, cause);

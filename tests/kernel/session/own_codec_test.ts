@@ -2,7 +2,7 @@
 import { decode, encode, type JWT } from "@auth/core/jwt";
 import { assert, assertEquals } from "@std/assert";
 import type { FastifyAuthConfig } from "fastify-authjs";
-import { getSession } from "fastify-authjs";
+import { getSession, requireSession } from "fastify-authjs";
 import { captureLog, testApp, testConfig } from "../../support/app.ts";
 import { Client } from "../../support/client.ts";
 
@@ -114,4 +114,16 @@ Deno.test("an encoder that returns no text, or an empty one, is said, at a sign-
 
 Deno.test("a jwt callback that returns null at a sign-in makes no session", async () => {
   assertEquals(await namesRead({ callbacks: { jwt: () => null } }), [undefined, undefined]);
+});
+
+Deno.test("what a decoder makes of a cookie that is no object of claims lets nobody pass", async () => {
+  for (const value of ["text", true, 5, ["claim"], new Error("no claims")]) {
+    const { logger, lines } = captureLog();
+    const config = testConfig({ jwt: { encode, decode: () => value as never } });
+    await using app = await testApp(config, { logger });
+    app.get("/guarded", { onRequest: requireSession(config) }, () => "passed");
+    const answer = await app.inject({ url: "/guarded", headers: { cookie: "authjs.session-token=anything" } });
+    assert(answer.statusCode >= 401, answer.body);
+    assert(lines.some((line) => JSON.stringify(line).includes("`jwt.decode`")), JSON.stringify(lines));
+  }
 });
