@@ -140,6 +140,7 @@ function nameFields(providers: readonly unknown[]): ReadonlyMap<string, string |
   const forms = (providers as readonly CredentialsShape[]).filter(({ type }) => type === "credentials");
   return new Map(forms.map(({ id = "", credentials = {}, options }) => {
     const inputs = Object.entries(options?.credentials ?? credentials);
-    return [options?.id ?? id, inputs.find(([, { type }]) => !OTHER_INPUTS.has(type))?.[0]];
+    // As on the sign-in page, `password` is one also without a type.
+    return [options?.id ?? id, inputs.find(([name, { type = name }]) => !OTHER_INPUTS.has(type))?.[0]];
   }));
 }

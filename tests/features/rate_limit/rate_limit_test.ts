@@ -135,6 +135,13 @@ Deno.test("an account is that of rateLimit.accountName, else of the first field 
   }
 });
 
+Deno.test("a field named password is no account, also without a type", async () => {
+  const providers = [Credentials({ credentials: { password: {}, username: {} }, authorize: () => null })];
+  await using app = await limitedApp({ account: limit(1) }, { providers });
+  assertEquals(statusOf(await at(app).signIn(GUESS)), 302);
+  assertEquals(statusOf(await at(app).signIn({ ...GUESS, password: "another guess" })), 429);
+});
+
 Deno.test("rateLimit.accountName may give a number or a promise, and null if the account is unknown", async () => {
   const accountOf: Record<string, (fields: Readonly<Record<string, unknown>>) => unknown> = {
     number: ({ username }) => String(username).length,
