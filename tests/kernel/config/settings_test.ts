@@ -644,6 +644,34 @@ for (
   });
 }
 
+Deno.test("an error of authorize() that repeats what was typed is logged without it, and says its status", async () => {
+  const typed = { username: "ada@example.com", password: "open sesame" };
+  const cause = new Error(`select 1 where name = $1 and hash = crypt($2)\nparams: ${Object.values(typed)}`);
+  const failed = Object.assign(new Error(`The database failed for ${typed.username}.`, { cause }), { statusCode: 503 });
+  const late = new DOMException(`${typed.username} took too long`, "TimeoutError");
+  for (
+    const [error, status, logged] of [
+      [failed, 503, ["params: [redacted],[redacted]", "The database failed for [redacted]."]],
+      [late, 500, ["TimeoutError", "[redacted] took too long"]],
+    ] as const
+  ) {
+    const { logger, lines } = captureLog();
+    const provider = Credentials({
+      credentials: { username: {}, password: {} },
+      authorize: () => Promise.reject(error),
+    });
+    await using app = await testApp(testConfig({ providers: [provider] }), { logger });
+    const client = new Client(app);
+    const json = { ...typed, csrfToken: await client.csrfToken() };
+    const headers = { accept: "application/json" };
+    const answer = await client.request("POST", "/auth/callback/credentials", { json, headers });
+    assertEquals(answer.statusCode, status);
+    const log = JSON.stringify(lines);
+    for (const text of logged) assertStringIncludes(log, text);
+    for (const text of Object.values(json)) assert(!log.includes(text), text);
+  }
+});
+
 Deno.test("authorize() that returns true is an error that says what to return; null and users are not logged", async () => {
   const [line] = await signInWith(true);
   assertStringIncludes(line!, "returned a boolean: return the user, as in `{ id, name, email }`, or null");
