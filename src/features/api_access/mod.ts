@@ -4,7 +4,7 @@ import { isFilled, isObject, isText } from "../../config/rules.ts";
 import type { AuthInUse } from "../../core/context.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { AUTH_ROUTE } from "../../http/auth_route.ts";
-import { requireOrigin } from "../../http/origin.ts";
+import { type PublicOrigin, requireOrigin } from "../../http/origin.ts";
 import { mountedIn, pathsIn, rootOf } from "../../instance/mount.ts";
 import { PUBLIC_KEY_ALGORITHMS } from "../../provider/openid_client.ts";
 import { later } from "../../utils/later.ts";
@@ -93,14 +93,18 @@ function addMetadata(scope: FastifyInstance, auth: AuthInUse) {
   const root = rootOf(scope);
   const all = () => mountedIn(root).flatMap(({ auth }) => auth?.config.facts.config.apiAccess ? [auth] : []);
   if (!all().some((each) => each === auth)) return auth.once("api metadata", () => scope.log.info(STARTED));
-  const send = (reply: FastifyReply, body: object) =>
-    reply.headers({ "access-control-allow-origin": "*", "cache-control": "public, max-age=300" }).send(body);
+  const send = (reply: FastifyReply, body: object, ...origins: (PublicOrigin | undefined)[]) =>
+    reply.headers({
+      "access-control-allow-origin": "*",
+      // An origin of a header that a client made up must not be cached for others.
+      "cache-control": origins.includes(undefined) ? "no-store" : "public, max-age=300",
+    }).send(body);
   const pathOf = ({ raw }: FastifyRequest) => new URL(raw.url ?? "", "http://localhost").pathname;
   const resource = (request: FastifyRequest, reply: FastifyReply) => {
     const path = pathOf(request).slice(RESOURCE.length);
     const described = all().map(({ config: { origin, facts } }) => {
       const { issuers = [], scopes } = facts.config.apiAccess!;
-      return { issuers, scopes, resource: requireOrigin(request, origin).href + path };
+      return { issuers, scopes, origin, resource: requireOrigin(request, origin).href + path };
     });
     const own = described.filter(({ issuers, resource }) => issuers.some(({ audience }) => audience === resource));
     // A guard of any of them may name another audience.
@@ -112,15 +116,16 @@ function addMetadata(scope: FastifyInstance, auth: AuthInUse) {
       ...(scopes.length > 0 && { scopes_supported: [...new Set(scopes)] }),
       bearer_methods_supported: ["header"],
       dpop_signing_alg_values_supported: PUBLIC_KEY_ALGORITHMS,
-    });
+    }, ...described.map(({ origin }) => origin));
   };
   const server = (request: FastifyRequest, reply: FastifyReply) => {
     const path = pathOf(request).slice(SERVER.length);
     const issuing = all().find((each) => pathsIn(root, each)?.mount === path);
     // Not the handler of the application, whose guard has let the request through.
     if (issuing === undefined) throw new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such route.");
-    const issuer = requireOrigin(request, issuing.config.origin).href + path;
-    return send(reply, { issuer, jwks_uri: `${issuer}/jwks`, response_types_supported: [] });
+    const { origin } = issuing.config;
+    const issuer = requireOrigin(request, origin).href + path;
+    return send(reply, { issuer, jwks_uri: `${issuer}/jwks`, response_types_supported: [] }, origin);
   };
   // Guards at the root let them through.
   const open = { config: { [AUTH_ROUTE]: true } as object };

@@ -319,6 +319,21 @@ Deno.test("the metadata of the resource name the issuers, for any site", () =>
     assertEquals((await app.inject("/.well-known/oauth-authorization-server/other")).statusCode, 404);
   }));
 
+Deno.test("metadata of an origin that a client made up are in no cache for others", async () => {
+  for (const origin of [undefined, "https://app.example"]) {
+    const auth = createAuth(testConfig({ apiAccess: {}, store: memoryStore(), ...(origin && { origin }) }));
+    await using app = Fastify({ trustProxy: true }) as unknown as FastifyInstance & AsyncDisposable;
+    await app.register(auth.plugin, { prefix: "/auth" });
+    for (const path of ["oauth-protected-resource", "oauth-authorization-server/auth"]) {
+      const headers = { "x-forwarded-proto": "https", "x-forwarded-host": "evil.example" };
+      const answer = await app.inject({ url: `/.well-known/${path}`, headers });
+      const { resource, issuer } = answer.json();
+      assertEquals(new URL(resource ?? issuer).origin, origin ?? "https://evil.example");
+      assertEquals(answer.headers["cache-control"], origin === undefined ? "no-store" : "public, max-age=300");
+    }
+  }
+});
+
 Deno.test("each configuration of an application has its metadata", async () => {
   const issuerOf = (name: string) => `https://${name}.example`;
   const authOf = (name: string, audience: string, scope: string) =>
