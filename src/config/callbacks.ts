@@ -4,7 +4,7 @@
  */
 import type { AuthConfig } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
-import { redactText } from "../http/redact.ts";
+import { withoutTexts } from "../http/redact.ts";
 import { defaultProfile } from "../provider/settings.ts";
 import type { Notices } from "./notices.ts";
 
@@ -144,7 +144,7 @@ function watchUser(own: Own, what: string, isProfile: boolean, notices: Notices)
     try {
       user = await own.apply(this, args);
     } catch (error) {
-      throw isProfile ? error : withoutFields(error, args[0]);
+      throw isProfile ? error : withoutTexts(error, args[0]);
     }
     lookAtUser(what, notices, user, own === defaultProfile);
     const { id, email = null } = Object(user);
@@ -161,21 +161,6 @@ function watchUser(own: Own, what: string, isProfile: boolean, notices: Notices)
     const set = { value: id, writable: true, enumerable: true, configurable: true };
     return Object.create(prototype, { ...Object.getOwnPropertyDescriptors(user), id: set });
   };
-}
-
-/**
- * What `authorize()` threw, which is logged, without what the user typed: messages of query builders repeat what they
- * were called with. In all else it is the same error, which may say the status of the answer.
- */
-function withoutFields(error: unknown, fields: unknown, depth = 0): unknown {
-  if (!(error instanceof Error) || depth > 4) return error;
-  const { name, code, message, stack = "", cause } = error as Error & { readonly code?: unknown };
-  const own = { message: redactText(message, fields), stack: redactText(stack, fields) };
-  const inner = withoutFields(cause, fields, depth + 1);
-  if (own.message === message && own.stack === stack && inner === cause) return error;
-  // A DOMException has getters, which work on itself alone.
-  const values = Object.entries({ name, code, ...own, cause: inner });
-  return Object.create(error, Object.fromEntries(values.map(([key, value]) => [key, { value }])));
 }
 
 function watchAccount(own: Own, what: string): Own {

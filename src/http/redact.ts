@@ -118,6 +118,21 @@ export function redactError(error: unknown, secrets: unknown): Error {
   return copy(error, (text) => redactText(text, secrets));
 }
 
+/**
+ * What a function of the application threw, without the texts that it was called with. If there are any, it is an error
+ * that inherits from that one, whose class and status may decide about the answer.
+ */
+export function withoutTexts(error: unknown, secrets: unknown, depth = 0): unknown {
+  if (!(error instanceof Error) || depth > 4) return error;
+  const { name, code, message, stack = "", cause } = error as Error & { readonly code?: unknown };
+  const own = { message: redactText(message, secrets), stack: redactText(stack, secrets) };
+  const inner = withoutTexts(cause, secrets, depth + 1);
+  if (own.message === message && own.stack === stack && inner === cause) return error;
+  // A DOMException has getters, which work on itself alone.
+  const values = Object.entries({ name, code, ...own, cause: inner });
+  return Object.create(error, Object.fromEntries(values.map(([key, value]) => [key, { value }])));
+}
+
 export function redactText(text: string, secrets: unknown): string {
   // Cutting out shorter texts would make a message unreadable.
   const texts = textsIn(secrets).filter(({ length }) => length >= 4).sort((a, b) => b.length - a.length);

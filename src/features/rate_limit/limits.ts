@@ -11,6 +11,7 @@ import type { AskedRequest, AuthInUse, ProviderContext, RequestContext } from ".
 import { errorAnswer } from "../../core/failure.ts";
 import { csrfRefusal } from "../../core/flow.ts";
 import { FastifyAuthError, TooManyRequests } from "../../errors.ts";
+import { withoutTexts } from "../../http/redact.ts";
 import { isPrefetch } from "../../http/request.ts";
 import { newestAttempt } from "../../routes/callback/attempts.ts";
 import { codeIn } from "../../routes/callback/email_code.ts";
@@ -126,7 +127,8 @@ export async function openLimits(scope: FastifyInstance, settings: RateLimitSett
       let name: string | undefined;
       try {
         name = await nameOf(kind, context, accountName);
-      } catch (cause) {
+      } catch (error) {
+        const cause = withoutTexts(error, body);
         return errorAnswer(new Error("`rateLimit.accountName` failed: the attempt is refused.", { cause }), context);
       }
       const account = name === undefined ? undefined : `${kind} ${provider?.id ?? ""} ${name}`;

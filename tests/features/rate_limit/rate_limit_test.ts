@@ -168,6 +168,18 @@ Deno.test("an attempt whose account rateLimit.accountName cannot tell is refused
   assertMatch(String(msg), /`rateLimit\.accountName` failed.*toLowerCase/);
 });
 
+Deno.test("an error of rateLimit.accountName that repeats the fields is logged without them", async () => {
+  const { logger, lines } = captureLog();
+  const accountName = (fields: Readonly<Record<string, unknown>>) => {
+    throw new Error(`There is no name in ${JSON.stringify(fields)}.`);
+  };
+  await using app = await testApp(testConfig({ rateLimit: { accountName } }), { logger });
+  await at(app).signIn({ username: "ada@example.com", password: "open sesame" });
+  const log = JSON.stringify(lines);
+  assertStringIncludes(log, "There is no name in");
+  for (const typed of ["ada@example.com", "open sesame"]) assert(!log.includes(typed), typed);
+});
+
 Deno.test("requests of one address are limited: sign-ins and callbacks, not pages, tokens and sessions", async () => {
   const providers = [GitHub({ clientId: "id", clientSecret: "secret" }), passwordProvider()];
   await using app = await limitedApp({ address: limit(4) }, { providers });
