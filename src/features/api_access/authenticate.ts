@@ -279,7 +279,12 @@ async function discover(server: Server): Promise<oauth.AuthorizationServer> {
 /** Sends what is asked of an issuer. An answer that says nothing of the token is an error. */
 function fetchOf(issuer: string, limited: Fetch): Fetch {
   return async (input, init) => {
-    const response = await limited(input, init);
+    const response = await limited(input, init).catch((cause) => {
+      if (cause instanceof FastifyAuthError) throw cause;
+      // Such as a certificate that is not trusted.
+      const problem = `The issuer ${issuer} cannot be asked at ${input}.`;
+      throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", problem, { cause });
+    });
     if (response.ok && parseJsonObject(await response.clone().text()) !== undefined) return response;
     const problem = `The issuer ${issuer} answered ${response.status}, or no JSON object, at ${input}.`;
     throw new FastifyAuthError("FST_AUTHJS_UNAVAILABLE", problem);

@@ -1,5 +1,8 @@
 /** Access tokens of authorization servers on guarded routes. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { UnsecuredJWT } from "jose";
 import Fastify, { type FastifyInstance } from "fastify";
@@ -245,6 +248,26 @@ Deno.test("an issuer that cannot be asked is a 503, and a guard stays shut", asy
     assertEquals([answer.statusCode, answer.json().code], [503, "FST_AUTHJS_UNAVAILABLE"]);
     assert(!answer.body.includes(each));
   }
+});
+
+Deno.test("an issuer whose certificate is not trusted is a 503, too, and the log says why", async () => {
+  const [key, cert] = await Promise.all(
+    ["key", "cert"].map((name) => readFile(new URL(`../../support/tls/${name}.pem`, import.meta.url))),
+  );
+  const server = createServer({ key, cert } as object, (_request, response) => response.end("{}"));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const issuer = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const part = (value: object) => btoa(JSON.stringify(value)).replace(/=/g, "");
+  const jwt = `${part({ alg: "RS256", typ: "at+jwt" })}.${part({ iss: issuer })}.c2ln`;
+  for (const more of [{}, { jwksUri: `${issuer}/keys` }]) {
+    const { logger, lines } = captureLog();
+    const { app, get } = await startApi([{ issuer, audience: API, ...more }], {}, { logger });
+    await using _app = app;
+    const answer = await get("/api", jwt);
+    assertEquals([answer.statusCode, answer.json().code], [503, "FST_AUTHJS_UNAVAILABLE"]);
+    assertMatch(JSON.stringify(lines.filter(({ level }) => level === 50)), /cannot be asked at https:.*certificate/);
+  }
+  await new Promise((resolve) => server.close(resolve));
 });
 
 Deno.test("only a token that was refused is published, not that there was none or that an issuer is away", async () => {
