@@ -241,13 +241,15 @@ Deno.test("an issuer that cannot be asked is a 503, and a guard stays shut", asy
   const token = await server.token("jwt");
   const { issuer } = server;
   await server[Symbol.asyncDispose]();
-  const api = await startApi([{ issuer, audience: API, introspection: INTROSPECTION }]);
+  const { logger, lines } = captureLog();
+  const api = await startApi([{ issuer, audience: API, introspection: INTROSPECTION }], {}, { logger });
   await using _app = api.app;
   for (const each of [token, "an-opaque-token"]) {
     const answer = await api.get("/api", each);
     assertEquals([answer.statusCode, answer.json().code], [503, "FST_AUTHJS_UNAVAILABLE"]);
     assert(!answer.body.includes(each));
   }
+  assertMatch(JSON.stringify(lines), /check `issuer`, and that this server can reach it/);
 });
 
 Deno.test("an issuer whose certificate is not trusted is a 503, too, and the log says why", async () => {
