@@ -4,7 +4,7 @@
  */
 import type { AuthConfig } from "@auth/core";
 import type { Provider } from "@auth/core/providers";
-import { withoutTexts } from "../http/redact.ts";
+import { withoutTyped } from "../http/redact.ts";
 import { defaultProfile } from "../provider/settings.ts";
 import type { Notices } from "./notices.ts";
 
@@ -144,7 +144,7 @@ function watchUser(own: Own, what: string, isProfile: boolean, notices: Notices)
     try {
       user = await own.apply(this, args);
     } catch (error) {
-      throw isProfile ? error : withoutTexts(error, args[0]);
+      throw isProfile ? error : withoutTyped(error, args[0]);
     }
     lookAtUser(what, notices, user, own === defaultProfile);
     const { id, email = null } = Object(user);

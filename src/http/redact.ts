@@ -119,10 +119,15 @@ export function redactError(error: unknown, secrets: unknown): Error {
 }
 
 /**
- * What a function of the application threw, without the texts that it was called with. If there are any, it is an error
- * that inherits from that one, whose class and status may decide about the answer.
+ * What a function of the application threw, without what the user typed, also as functions normalize it. If there is
+ * any, it is an error that inherits from that one, whose class and status may decide about the answer.
  */
-export function withoutTexts(error: unknown, secrets: unknown, depth = 0): unknown {
+export function withoutTyped(error: unknown, fields: unknown): unknown {
+  const texts = textsIn(fields).flatMap((text) => [text, text.trim(), text.trim().toLowerCase()]);
+  return withoutTexts(error, texts);
+}
+
+function withoutTexts(error: unknown, secrets: readonly string[], depth = 0): unknown {
   if (!(error instanceof Error) || depth > 4) return error;
   const { name, code, message, stack = "", cause } = error as Error & { readonly code?: unknown };
   const own = { message: redactText(message, secrets), stack: redactText(stack, secrets) };

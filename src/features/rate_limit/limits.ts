@@ -11,7 +11,7 @@ import type { AskedRequest, AuthInUse, ProviderContext, RequestContext } from ".
 import { errorAnswer } from "../../core/failure.ts";
 import { csrfRefusal } from "../../core/flow.ts";
 import { FastifyAuthError, TooManyRequests } from "../../errors.ts";
-import { withoutTexts } from "../../http/redact.ts";
+import { withoutTyped } from "../../http/redact.ts";
 import { isPrefetch } from "../../http/request.ts";
 import { newestAttempt } from "../../routes/callback/attempts.ts";
 import { codeIn } from "../../routes/callback/email_code.ts";
@@ -128,7 +128,7 @@ export async function openLimits(scope: FastifyInstance, settings: RateLimitSett
       try {
         name = await nameOf(kind, context, accountName);
       } catch (error) {
-        const cause = withoutTexts(error, body);
+        const cause = withoutTyped(error, body);
         return errorAnswer(new Error("`rateLimit.accountName` failed: the attempt is refused.", { cause }), context);
       }
       const account = name === undefined ? undefined : `${kind} ${provider?.id ?? ""} ${name}`;
