@@ -55,7 +55,7 @@ export interface ReadContext {
 }
 
 /** The session as core makes it of claims, which a callback may add to. */
-export function sessionOf(claims: JWT, expires: string) {
+export function sessionOf(claims: Readonly<Record<string, unknown>>, expires: string) {
   return { user: { name: claims.name, email: claims.email, image: claims.picture }, expires };
 }
 

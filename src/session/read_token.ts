@@ -16,6 +16,7 @@ import {
   failedCallback,
   type ReadContext,
   sendSessionEvent,
+  sessionOf,
   type SessionRead,
   SIGNED_OUT,
   toSession,
@@ -196,10 +197,7 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
     // Only together with its cookie: a row that was renewed alone is not due at the next reply.
     const renewed = due && context.canSetCookie() && !await hasEnded(name, context);
     const expires = renewed ? newExpiry(lifetimes) : rowEnd(session.expires, name, settings);
-    let shown: unknown = {
-      user: { name: user?.name, email: user?.email, image: user?.image },
-      expires: expires.toISOString(),
-    };
+    let shown: unknown = sessionOf({ ...user, picture: user?.image }, expires.toISOString());
     context.known = { session: shown };
     if (renewed) {
       await callAdapter(context, "updateSession", { sessionToken, expires });
@@ -232,12 +230,12 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
 async function callAdapter<Name extends "getSessionAndUser" | "deleteSession" | "updateSession">(
   { settings, logger }: ReadContext,
   name: Name,
-  ...args: Parameters<NonNullable<Adapter[Name]>>
-): Promise<Awaited<ReturnType<NonNullable<Adapter[Name]>>>> {
+  ...args: Parameters<Required<Adapter>[Name]>
+) {
   logger.debug(`adapter_${name}`, { args });
   try {
-    const method = settings.adapter![name] as (...args: unknown[]) => unknown;
-    return await method(...args) as Awaited<ReturnType<NonNullable<Adapter[Name]>>>;
+    const method = settings.adapter![name] as (...args: unknown[]) => ReturnType<Required<Adapter>[Name]>;
+    return await method(...args);
   } catch (cause) {
     const error = wrapError(AdapterError, cause);
     logger.error(error);
