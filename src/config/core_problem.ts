@@ -16,18 +16,21 @@ const REQUEST = {
 /** Why core refuses the configuration, if it does. */
 export async function coreProblem(resolved: ResolvedConfig): Promise<FastifyAuthError | undefined> {
   let error: Error | undefined;
-  const { adapter: _checkedByUs, experimental, providers, ...core } = resolved.core;
-  const needsWebAuthn = [...resolved.providers.values()].some(({ type }) => type === "webauthn");
+  const { core } = resolved;
+  const summaries = [...resolved.providers.values()];
+  const needsWebAuthn = summaries.some(({ type }) => type === "webauthn");
   const config: AuthConfig = {
     ...core,
     // By the ids of their factories, which the variables of the hint below are named by.
-    providers: providers.map((provider) => ({
-      ...withFieldsForConditionalUi(provider as Provider),
-      id: factoryIdOf(provider),
-    } as Provider)),
+    providers: core.providers.map((provider) => {
+      const { type, formFields } = provider as { type?: string; formFields?: object };
+      // Core refuses conditional UI without a field for it; our sign-in page has it in those of other providers.
+      const isButton = type === "webauthn" && Object.keys(formFields ?? {}).length === 0;
+      return { ...provider, id: factoryIdOf(provider), ...(isButton && { enableConditionalUI: false }) } as Provider;
+    }),
     adapter: MISSING_METHODS,
     session: { strategy: "jwt" },
-    experimental: { ...experimental, enableWebAuthn: !needsWebAuthn || !!experimental?.enableWebAuthn },
+    experimental: { ...core.experimental, enableWebAuthn: !needsWebAuthn || !!core.experimental?.enableWebAuthn },
     basePath: "/auth",
     // Without a token and a `Response`, for which Node would load WebCrypto and `fetch`.
     skipCSRFCheck,
@@ -38,17 +41,8 @@ export async function coreProblem(resolved: ResolvedConfig): Promise<FastifyAuth
   if (error === undefined) return undefined;
   // Core names neither the option of the factory nor the variable that an OpenID Provider lacks.
   const id = /Provider "([^"]+)" is missing both `issuer` and/.exec(error.message)?.[1];
-  const found = [...resolved.providers.values()].find(({ factoryId, type }) => factoryId === id && type === "oidc");
-  const hint = found === undefined
-    ? ""
-    : `. Set ${variableOf(found.factoryId, "ISSUER")} (or \`issuer\`) to the address of the provider.`;
+  const isOidc = id !== undefined && summaries.some(({ factoryId, type }) => factoryId === id && type === "oidc");
+  const hint = isOidc ? `. Set ${variableOf(id, "ISSUER")} (or \`issuer\`) to the address of the provider.` : "";
   const message = `Auth.js refuses the configuration: ${error.message}${hint}`;
   return new FastifyAuthError("FST_AUTHJS_CONFIG_INVALID", message, { cause: error });
-}
-
-/** Core refuses conditional UI without a field for it; our sign-in page has it in those of other providers. */
-function withFieldsForConditionalUi(provider: Provider): Provider {
-  const { type, formFields = {} } = provider as { type?: string; formFields?: object };
-  const buttonAlone = type === "webauthn" && Object.keys(formFields).length === 0;
-  return buttonAlone ? { ...provider, enableConditionalUI: false } as Provider : provider;
 }
