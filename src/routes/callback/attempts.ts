@@ -94,14 +94,8 @@ async function keep(key: string, answer: Answer, context: ProviderContext, known
   const sizeOf = (pair: readonly string[]) => pair.join("=; ").length;
   let left = BUDGET - sizeOf([name, value]);
   const removed = heldAttempts(context).filter((pair, newer) => (left -= sizeOf(pair)) < 0 || newer + 1 >= MAXIMUM);
-  return {
-    ...answer,
-    cookies: [
-      ...answer.cookies,
-      { name, value, options: { maxAge, ...options } },
-      ...removed.map(([name]) => removalOf(name, options)),
-    ],
-  };
+  const removals = removed.map(([name]) => removalOf(name, options));
+  return { ...answer, cookies: [...answer.cookies, { name, value, options: { maxAge, ...options } }, ...removals] };
 }
 
 /** The attempt to which the `state` of a callback leads, or the challenge of a passkey. */
@@ -152,13 +146,14 @@ export function dropAttempt(answer: Answer, { name }: Attempt, context: Provider
 }
 
 /** The context of a callback, which goes on with what its attempt began with. */
-export function contextOf({ callbackUrl, ...attempt }: Attempt, received: ProviderContext): ProviderContext {
-  const { settings: { callbackUrlCookie }, cookies } = received;
-  // The form of a passkey says it at the end.
-  const context = { ...received, rememberMe: attempt.rememberMe ?? received.rememberMe };
-  // deno-coverage-ignore Core sets the cookie in each sign-in
-  if (callbackUrl === undefined) return context;
-  return { ...context, cookies: cookiesAfter([{ value: callbackUrl, ...callbackUrlCookie }], cookies) };
+export function contextOf({ callbackUrl: value, rememberMe }: Attempt, received: ProviderContext): ProviderContext {
+  const { settings: { callbackUrlCookie } } = received;
+  return {
+    ...received,
+    // The form of a passkey says it at the end.
+    rememberMe: rememberMe ?? received.rememberMe,
+    ...(value !== undefined && { cookies: cookiesAfter([{ value, ...callbackUrlCookie }], received.cookies) }),
+  };
 }
 
 type HeldAttempt = [name: string, value: string];
