@@ -4,6 +4,7 @@ import * as oauth from "oauth4webapi";
 import { parseJsonObject } from "../../utils/decode.ts";
 import { type OpenIdClient, openIdMetadata, requestOptions, toOpenIdClient } from "../../provider/openid_client.ts";
 import { type TokenEndpoint, unverifiedConform } from "../../provider/prepare.ts";
+import { isUnavailableAnswer } from "../../provider/provider_error.ts";
 import type { ProviderTokens } from "./mod.ts";
 
 type OAuthProvider = Omit<OpenIdClient, "issuer"> & {
@@ -92,9 +93,6 @@ async function tokensAlone(response: Response): Promise<Response> {
 /** What is wrong with the request itself, whatever the refresh token is (RFC 6749 section 5.2). */
 const OF_CONFIGURATION = /^(?:invalid_(?:client|request|scope)|unauthorized_client|unsupported_grant_type)$/;
 
-/** What is wrong with the provider (RFC 6749 section 4.1.2.1, which some use at the token endpoint, too). */
-const TEMPORARY = /^(?:server_error|temporarily_unavailable)$/;
-
 interface RefreshFailure {
   readonly code?: unknown;
   readonly error?: unknown;
@@ -112,7 +110,7 @@ export function refusalOf(failure: unknown): "token" | "temporary" | undefined {
   const isBody = code === oauth.RESPONSE_BODY_ERROR;
   if (!isBody && code !== oauth.RESPONSE_IS_NOT_CONFORM) return undefined;
   const answered = Number(cause?.cause?.status ?? cause?.status ?? status);
-  const isTemporary = TEMPORARY.test(String(error)) || answered === 429 || answered >= 500;
+  const isTemporary = isUnavailableAnswer(answered, String(error)) || answered >= 500;
   if (isTemporary && error !== "invalid_grant") return "temporary";
   return isBody && !OF_CONFIGURATION.test(String(error)) ? "token" : undefined;
 }
