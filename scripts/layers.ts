@@ -17,7 +17,7 @@ const LAYERS: Readonly<Record<string, { about: string; imports: readonly string[
   },
   "testing": {
     about: "for the tests of applications: signed-in requests, an OpenID Provider",
-    imports: ["instance", "session", "config"],
+    imports: ["instance", "session", "config", "utils"],
   },
   "src/": {
     about: "what users import or see first: the plugin, `createAuth()`, `getSession()`, types, errors",

@@ -1,4 +1,5 @@
 /** Reads points in time as databases return them: compared with a Date, text is never in the past. */
+import { isObject } from "../utils/decode.ts";
 
 /** SQL and ISO 8601. Time, fraction and zone may be missing; an annotation (RFC 9557) may follow. */
 const SQL_OR_ISO = new RegExp(
@@ -27,7 +28,7 @@ export function toDate(value: unknown): Date | undefined {
   if (value instanceof Date) return valid(value);
   if (typeof value === "number" || typeof value === "bigint") return fromNumber(Number(value));
   if (typeof value === "string") return fromText(value.trim());
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? fromObject(value) : undefined;
+  return isObject(value) ? fromObject(value) : undefined;
 }
 
 function valid(date: Date): Date | undefined {

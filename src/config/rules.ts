@@ -1,4 +1,5 @@
 /** What a setting may be, and what is said of one that is something else. */
+import { isObject } from "../utils/decode.ts";
 
 /** Says what is wrong with a value, of a provider if one is named, and what to write; nothing if it is right. */
 export type Rule = (value: unknown, name: string, provider?: string) => string | undefined;
@@ -88,10 +89,6 @@ export function isText(value: unknown): value is string {
 
 export function isFilled(value: unknown): value is string {
   return isText(value) && value !== "";
-}
-
-export function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** What a value is, without a text that may be secret. */

@@ -7,11 +7,12 @@ import type { Provider } from "@auth/core/providers";
 import { invalidConfig, invalidProvider } from "../errors.ts";
 import { type FeatureOptions, type FeaturePages, FEATURES } from "../features/mod.ts";
 import type { FastifyAuthConfig, FastifyAuthPages, Store } from "../types.ts";
+import { isObject } from "../utils/decode.ts";
 import { editDistance } from "../utils/text.ts";
 import { isAsync } from "./callbacks.ts";
 import type { Rule } from "./rules.ts";
 import { ADDRESS, ANY, BOOLEAN, COLOUR, FILLED, FUNCTION, LINK, OBJECT, TEXT, TEXTS, TIMEOUT } from "./rules.ts";
-import { each, isFilled, isNumber, isObject, isText, numberOf, oneOf, required, written } from "./rules.ts";
+import { each, isFilled, isNumber, isText, numberOf, oneOf, required, written } from "./rules.ts";
 
 /** {@linkcode ANY} is checked by core, or with what else it depends on. */
 type Shape = { readonly [name: string]: Rule | Shape };

@@ -1,11 +1,12 @@
 /** Which users a guard lets pass: the options of `requireSession()`, and what a route declares in its `config`. */
 import type { FastifyRequest } from "fastify";
 import { truthyKind } from "../config/callbacks.ts";
-import { isObject, type Rule } from "../config/rules.ts";
+import type { Rule } from "../config/rules.ts";
 import type { AuthInUse } from "../core/context.ts";
 import { logError } from "../core/logger.ts";
 import { type FeatureGuardOptions, FEATURES } from "../features/mod.ts";
 import { invalid } from "../utils/arguments.ts";
+import { isObject } from "../utils/decode.ts";
 import type { Session } from "../types.ts";
 
 /** Which signed-in users may pass a guard, and which routes it leaves open. A user must meet all of these options. */

@@ -21,7 +21,7 @@ import {
   randomUUID,
   timingSafeEqual,
 } from "node:crypto";
-import { decodeBase64Url, isJsonObject, parseJsonObject } from "../utils/decode.ts";
+import { decodeBase64Url, isObject, parseJsonObject } from "../utils/decode.ts";
 
 export interface Opened {
   readonly claims: JWT;
@@ -162,7 +162,7 @@ const CLOCK_TOLERANCE = 15;
 export async function encode(params: JWTEncodeParams): Promise<string> {
   const { token = {}, secret, salt, maxAge = DEFAULT_MAX_AGE } = params;
   // A `jwt` callback can return anything: core says what is wrong with it.
-  if (!isJsonObject(token)) return await coreEncode(params);
+  if (!isObject(token)) return await coreEncode(params);
   const claims: JWT = structuredClone(token);
   claims.iat = Math.floor(Date.now() / 1000);
   claims.exp = claims.iat + maxAge;

@@ -2,7 +2,7 @@
 import type { Adapter, AdapterUser } from "@auth/core/adapters";
 import { stringifySetCookie } from "cookie";
 import { randomUUID } from "node:crypto";
-import { isObject } from "../config/rules.ts";
+import { isObject } from "../utils/decode.ts";
 import { invalidConfig } from "../errors.ts";
 import type { SignInParams } from "../features/feature.ts";
 import { authInstance } from "../instance/auth_instance.ts";

@@ -11,10 +11,10 @@ export function parseJson(text: string): unknown {
 
 export function parseJsonObject(text: string): Record<string, unknown> | undefined {
   const value = parseJson(text);
-  return isJsonObject(value) ? value : undefined;
+  return isObject(value) ? value : undefined;
 }
 
-export function isJsonObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -1,12 +1,13 @@
 /** Access tokens on guarded routes (RFC 6750, RFC 9068, RFC 7662, RFC 9449), and tokens for other services. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { isFilled, isObject, isText } from "../../config/rules.ts";
+import { isFilled, isText } from "../../config/rules.ts";
 import type { AuthInUse } from "../../core/context.ts";
 import { FastifyAuthError } from "../../errors.ts";
 import { AUTH_ROUTE } from "../../http/auth_route.ts";
 import { type PublicOrigin, requireOrigin } from "../../http/origin.ts";
 import { mountedIn, pathsIn, rootOf } from "../../instance/mount.ts";
 import { PUBLIC_KEY_ALGORITHMS } from "../../provider/openid_client.ts";
+import { isObject } from "../../utils/decode.ts";
 import { later } from "../../utils/later.ts";
 import type { Feature } from "../feature.ts";
 import { isScope } from "./guard_options.ts";

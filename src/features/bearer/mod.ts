@@ -3,7 +3,7 @@ import { AccessDenied } from "@auth/core/errors";
 import { randomUUID } from "node:crypto";
 import { unavailableError } from "../../adapter/failure.ts";
 import { lifetimesOf } from "../../config/lifetime.ts";
-import { isObject } from "../../config/rules.ts";
+import { isObject } from "../../utils/decode.ts";
 import { type Answer, jsonAnswer } from "../../core/answer.ts";
 import type { RequestContext } from "../../core/context.ts";
 import { csrfRefusal } from "../../core/flow.ts";

@@ -15,7 +15,7 @@ import type { SigningKeys } from "../../provider/signing_keys.ts";
 import { endRows } from "../../session/ending.ts";
 import { digestName } from "../../session/name.ts";
 import type { SharedStore } from "../../store/shared_store.ts";
-import { isJsonObject } from "../../utils/decode.ts";
+import { isObject } from "../../utils/decode.ts";
 import { type EndedAtProvider, hasKey, keysToEnd, type ProviderIndex } from "./provider_session.ts";
 
 /** In seconds. */
@@ -122,7 +122,7 @@ async function verify(token: string, client: OpenIdClient, keys: SigningKeys): P
 }
 
 function logoutClaims({ iss, sub, sid, iat, jti, events, nonce }: JWTPayload): LogoutClaims {
-  if (!isJsonObject(events) || !isJsonObject(events[EVENT])) throw refused(`"events" lacks ${EVENT}`);
+  if (!isObject(events) || !isObject(events[EVENT])) throw refused(`"events" lacks ${EVENT}`);
   // An ID token must not pass for a logout token.
   if (nonce !== undefined) throw refused('it has a "nonce"');
   if (!isFilled(jti)) throw refused('"jti" must be a text');

@@ -1,9 +1,10 @@
 /** Sign-outs that end the session at the OpenID Provider, and providers that end sessions here. */
 import { strategyOf } from "../../config/adapter_problem.ts";
-import { isObject, optionsOf, required, type Rule } from "../../config/rules.ts";
+import { optionsOf, required, type Rule } from "../../config/rules.ts";
 import { isOpenIdProvider } from "../../provider/summary.ts";
 import { longestUse } from "../../session/settings.ts";
 import type { FastifyAuthConfig } from "../../types.ts";
+import { isObject } from "../../utils/decode.ts";
 import { later } from "../../utils/later.ts";
 import type { Feature } from "../feature.ts";
 import { claimOfSignIn, PROVIDER_SESSION_CLAIM, ProviderIndex, providerSessionOf, tagOf } from "./provider_session.ts";

@@ -1,8 +1,9 @@
 /** Limits on attempts to sign in, counted by `@fastify/rate-limit`. */
 import { timeWarnings } from "../../config/mistakes.ts";
-import { each, isObject, optionsOf, required, type Rule, shown, TEXT } from "../../config/rules.ts";
+import { each, optionsOf, required, type Rule, shown, TEXT } from "../../config/rules.ts";
 import type { FastifyAuthConfig } from "../../types.ts";
 import { isRedisClient } from "../../store/send_command.ts";
+import { isObject } from "../../utils/decode.ts";
 import { later } from "../../utils/later.ts";
 import type { CredentialsConfig } from "../../provider/types.ts";
 import type { Feature } from "../feature.ts";

@@ -1,6 +1,6 @@
 /** Checks the credential that a browser sends, before core reads it. */
 import { Buffer } from "node:buffer";
-import { decodeBase64Url, isJsonObject, parseJsonObject } from "../../utils/decode.ts";
+import { decodeBase64Url, isObject, parseJsonObject } from "../../utils/decode.ts";
 
 /** 1023 bytes (WebAuthn section 4) in base64url. */
 const MAXIMUM_ID_LENGTH = 1364;
@@ -22,7 +22,7 @@ export function credentialProblem({ action, data }: Record<string, unknown>): st
   // Canonical base64url only: in another spelling, the adapter would take the same id for a second credential.
   const isId = typeof id === "string" && id !== "" && id.length <= MAXIMUM_ID_LENGTH &&
     decodeBase64Url(id) !== undefined;
-  if (!isId || !isJsonObject(response)) {
+  if (!isId || !isObject(response)) {
     return 'The field "data" is no credential: it must have an `id` and a `response`.';
   }
   const { transports = [] } = response;
@@ -33,7 +33,7 @@ export function credentialProblem({ action, data }: Record<string, unknown>): st
 
 export function challengeOf(data: unknown): string | undefined {
   const { response } = parseJsonObject(String(data)) ?? {};
-  const { clientDataJSON } = isJsonObject(response) ? response : {};
+  const { clientDataJSON } = isObject(response) ? response : {};
   const { challenge } = parseJsonObject(Buffer.from(String(clientDataJSON), "base64url").toString()) ?? {};
   return typeof challenge === "string" ? challenge : undefined;
 }
