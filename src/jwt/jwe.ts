@@ -126,16 +126,12 @@ function derivedKey(secret: string, salt: string): DerivedKey {
 }
 
 /** Why a token is refused, in the words of `jose`. One of each kind, without a stack: a client can send any number. */
-export class Refusal extends Error {
-  /** Whether another process may know the key: then the token is left in the browser. */
-  declare readonly unknownKey: boolean;
-}
+export class Refusal extends Error {}
 
 /** Not by its constructor: Deno takes 15 ms for the first stack of a large file, when the application starts. */
-function refusal(name: string, message: string, unknownKey = false): Refusal {
-  const values = { name, message, unknownKey, stack: `${name}: ${message}` };
-  const properties = Object.entries(values).map(([key, value]) => [key, { value }]);
-  return Object.freeze(Object.create(Refusal.prototype, Object.fromEntries(properties)));
+function refusal(name: string, message: string): Refusal {
+  const stack = { value: `${name}: ${message}` };
+  return Object.freeze(Object.create(Refusal.prototype, { name: { value: name }, message: { value: message }, stack }));
 }
 
 /** It cannot be a token: other characters, parts or algorithms, too long. */
@@ -147,8 +143,8 @@ export const UNAUTHENTIC: Refusal = refusal("JWEDecryptionFailed", "decryption o
 /** It was made with our secret for another cookie, or for another use. */
 export const OTHER_USE: Refusal = refusal("Error", "no matching decryption secret");
 
-/** It was made with a secret that another process may have, while the secret is rotated. */
-export const UNKNOWN_KEY: Refusal = refusal("Error", "no matching decryption secret", true);
+/** It was made with a secret that another process may have, while the secret is rotated: the browser keeps it. */
+export const UNKNOWN_KEY: Refusal = refusal("Error", "no matching decryption secret");
 
 /** It has ended. */
 export const EXPIRED: Refusal = refusal("JWTExpired", '"exp" claim timestamp check failed');

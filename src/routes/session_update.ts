@@ -5,7 +5,7 @@ import { type RequestContext, sessionParts, sessionRemovals } from "../core/cont
 import { csrfRefusal } from "../core/flow.ts";
 import { withEnd } from "../config/lifetime.ts";
 import { FastifyAuthError, invalidConfig } from "../errors.ts";
-import { Refusal } from "../jwt/jwe.ts";
+import { Refusal, UNKNOWN_KEY } from "../jwt/jwe.ts";
 import { sessionCookies, SessionTooLarge } from "../session/cookie.ts";
 import { hasEnded } from "../session/ending.ts";
 import { openToken, sessionName } from "../session/open.ts";
@@ -90,7 +90,7 @@ async function updateClaims(newest: string, reading: ReadContext, context: Reque
   } catch (error) {
     if (error instanceof Refusal || error instanceof JWTSessionError) {
       // Another process may have the key.
-      if (error instanceof Refusal && error.unknownKey) return jsonAnswer(null);
+      if (error === UNKNOWN_KEY) return jsonAnswer(null);
       logger.error(error instanceof Refusal ? wrapError(JWTSessionError, error) : error);
       return withoutSession(context);
     }

@@ -3,7 +3,7 @@ import type { Adapter } from "@auth/core/adapters";
 import { AdapterError, JWTSessionError, SessionTokenError } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
 import { newExpiry } from "../config/lifetime.ts";
-import { Refusal } from "../jwt/jwe.ts";
+import { Refusal, UNKNOWN_KEY } from "../jwt/jwe.ts";
 import { type SessionCookie, sessionCookies } from "./cookie.ts";
 import { cookieUpdate, endedRead, endSession, hasEnded, hasEndedElsewhere, removal } from "./ending.ts";
 import { inTurn } from "./in_turn.ts";
@@ -66,7 +66,7 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
 export function refuseToken(cookie: SessionCookie, refusal: Error, context: ReadContext): SessionRead {
   if (refusal instanceof Refusal) context.logger.refusal(refusal);
   else context.logger.error(refusal);
-  if (refusal instanceof Refusal && refusal.unknownKey) return SIGNED_OUT;
+  if (refusal === UNKNOWN_KEY) return SIGNED_OUT;
   const name = digestName(cookie.token);
   return endedRead(name, cookie, context) ?? removal(cookie, name, 0, context);
 }
