@@ -2,7 +2,7 @@
  * Signing in and out and updating the session from routes of the application: what the auth routes do, without a
  * request to them.
  */
-import { type Handler, withoutCookies } from "../core/context.ts";
+import { type Handler, withoutSession } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { lackingFeature } from "../features/load.ts";
 import { FEATURES, type FeatureSignOutOptions } from "../features/mod.ts";
@@ -95,8 +95,7 @@ export async function signIn(
   const fields = "fields" in options && !(isOAuth && options.fields === undefined) ? options.fields : {};
   const posted = type === "credentials" || type === "webauthn";
   // A guard asks who the user is: an account that nobody has yet must not be linked to the user of the session.
-  const begin: Handler = (context) =>
-    handleSignIn(auth.byGuard ? withoutCookies(context, context.held.names) : context);
+  const begin: Handler = (context) => handleSignIn(auth.byGuard ? withoutSession(context) : context);
   const outcome = await perform(auth, request, reply, {
     what: "Signing in",
     action: posted ? "callback" : "signin",

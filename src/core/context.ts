@@ -6,7 +6,7 @@ import type { ResolvedConfig } from "../config/resolve.ts";
 import type { Hooks } from "../features/feature.ts";
 import type { AuthBody } from "../http/body.ts";
 import type { PublicOrigin } from "../http/origin.ts";
-import { removalOf, type SetCookie } from "../http/set_cookie.ts";
+import { cookiesAfter, removalOf, type SetCookie } from "../http/set_cookie.ts";
 import type { Assets } from "../pages/assets.ts";
 import type { ProviderSummary } from "../provider/summary.ts";
 import { possibleParts, readSessionCookie, type SessionCookie } from "../session/cookie.ts";
@@ -92,8 +92,8 @@ export function sessionRemovals(context: RequestContext): SetCookie[] {
   return sessionParts(context).map((name) => removalOf(name, context.settings.cookie.options));
 }
 
-export function withoutCookies<Context extends RequestContext>(context: Context, names: readonly string[]): Context {
-  const pairs = context.cookies.split(";").filter((pair) => !names.includes(pair.split("=")[0]!.trim()));
-  const cookies = pairs.join(";").trim();
-  return { ...context, cookies, held: readSessionCookie(cookies, context.settings.cookie.name) };
+/** The request as if nobody were signed in. */
+export function withoutSession<Context extends RequestContext>(context: Context): Context {
+  const cookies = cookiesAfter(context.held.names.map((name) => removalOf(name, {})), context.cookies);
+  return { ...context, cookies, held: { token: "", names: [] } };
 }

@@ -5,7 +5,7 @@
 import { AdapterError } from "@auth/core/errors";
 import { unavailableError } from "../adapter/failure.ts";
 import type { Answer } from "../core/answer.ts";
-import { type RequestContext, withoutCookies } from "../core/context.ts";
+import { type RequestContext, withoutSession } from "../core/context.ts";
 import { endSession, hasEnded, hasEndedElsewhere } from "../session/ending.ts";
 import { isRowFor } from "../session/name.ts";
 import { openToken, sessionName, type SignedIn, signedInBy } from "../session/open.ts";
@@ -82,7 +82,6 @@ export async function sessionHasEnded(token: string, context: RequestContext): P
 
 /** The request without its session if that ended, so that no account is linked to its user. */
 export async function withoutEndedSession<Context extends RequestContext>(context: Context): Promise<Context> {
-  const { token, names } = context.held;
-  const isOver = token !== "" && await sessionHasEnded(token, context);
-  return isOver ? withoutCookies(context, names) : context;
+  const { token } = context.held;
+  return token !== "" && await sessionHasEnded(token, context) ? withoutSession(context) : context;
 }

@@ -1,7 +1,7 @@
 /** Sign-ins that a provider begins, by a link or a form to this application (OpenID Connect Core 1.0 section 4). */
 import type { AuthConfig } from "@auth/core";
 import { type Answer, redirectAnswer } from "../../core/answer.ts";
-import { type AskedRequest, type ProviderContext, withoutCookies } from "../../core/context.ts";
+import { type AskedRequest, type ProviderContext, withoutSession } from "../../core/context.ts";
 import { namedCallbackUrl } from "../../http/callback_url.ts";
 import { assertNotCrossSite } from "../../http/cross_site.ts";
 import { parseQuery, queryOf } from "../../http/request.ts";
@@ -65,7 +65,7 @@ async function beginInitiated(context: ProviderContext, answer: () => Promise<An
   const callbackUrl = new URL(target, href).origin === href ? target : href;
   return await beginSignIn({
     // Whoever is signed in did not begin it: nothing is linked to that user.
-    ...withoutCookies(context, context.held.names),
+    ...withoutSession(context),
     method: "POST",
     query: typeof login_hint === "string" && login_hint ? `${new URLSearchParams({ login_hint })}` : "",
     body: { callbackUrl },
