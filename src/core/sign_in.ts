@@ -13,7 +13,6 @@ import type { EventDetails } from "../telemetry/events.ts";
 import { type Answer, TURNED_AWAY } from "./answer.ts";
 import { type ProviderContext, sessionParts, sessionRemovals } from "./context.ts";
 
-type Callbacks = Partial<NonNullable<AuthConfig["callbacks"]>>;
 type Events = NonNullable<AuthConfig["events"]>;
 
 /** Begins or ends a sign-in, in which core links the account to the `known` user, if the database has that one. */
@@ -28,7 +27,7 @@ export function signInOf(context: ProviderContext, adapter: Adapter | undefined,
   let session: NewSession | undefined;
   let goesOn = false;
 
-  const callbacks: Callbacks = {
+  const callbacks: Partial<NonNullable<AuthConfig["callbacks"]>> = {
     async signIn(params) {
       user = params.user as User;
       if (adapter === undefined && provider.isOAuth) user.id = userIdOf(params.account!, context);

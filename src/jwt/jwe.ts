@@ -149,14 +149,12 @@ export const UNKNOWN_KEY: Refusal = refusal("Error", "no matching decryption sec
 /** It has ended. */
 export const EXPIRED: Refusal = refusal("JWTExpired", '"exp" claim timestamp check failed');
 
-const DEFAULT_MAX_AGE = 30 * 24 * 60 * 60;
-
 /** Core's tolerance for the clocks of two machines, in seconds. */
 const CLOCK_TOLERANCE = 15;
 
 /** Seals a structured clone of the claims with fresh `iat`, `exp` and `jti`. Throws what core throws. */
 export async function encode(params: JWTEncodeParams): Promise<string> {
-  const { token = {}, secret, salt, maxAge = DEFAULT_MAX_AGE } = params;
+  const { token = {}, secret, salt, maxAge = 30 * 24 * 60 * 60 } = params;
   // A `jwt` callback can return anything: core says what is wrong with it.
   if (!isObject(token)) return await coreEncode(params);
   const claims: JWT = structuredClone(token);
