@@ -21,7 +21,7 @@ interface ErrorSummary extends Partial<ProviderError> {
 /** Metadata are never logged: they contain codes, tokens and passwords. */
 export function toCoreLogger(log: Log, auth: Pick<AuthInUse, "config" | "once">): AuthLogger {
   const { logger, debug } = auth.config.core;
-  const own = logger && withFailures(logger, log);
+  const own = logger && methodsOf(logger, log);
   // What `logError()` would of core's error, without making it: any client can cause this at will.
   const refuse = ({ name: type, message }: Error) => {
     const authjs = { type: "JWTSessionError", message: "", cause: { type, message } };
@@ -38,23 +38,19 @@ export function toCoreLogger(log: Log, auth: Pick<AuthInUse, "config" | "once">)
 }
 
 /** The application's logger. If it fails, that changes no answer and does not end the process. */
-function withFailures(logger: Partial<LoggerInstance>, log: Log): Partial<LoggerInstance> {
-  type Tell = (...told: unknown[]) => unknown;
-  const methods = Object.entries(logger as Record<string, Tell>).map(([name, tell]): [string, Tell] => [
-    name,
-    (...told) => {
-      const failed = (cause: unknown) => {
+function methodsOf(logger: Partial<LoggerInstance>, log: Log) {
+  const methodOf = (name: "debug" | "error" | "warn") => {
+    const tell = logger[name] as ((...told: unknown[]) => unknown) | undefined;
+    return tell && (async (...told: unknown[]) => {
+      try {
+        await tell.apply(logger, told);
+      } catch (cause) {
         if (told[0] instanceof Error) logError(log, told[0]);
         logError(log, new Error(`\`logger.${name}\` failed`, { cause }));
-      };
-      try {
-        Promise.resolve(tell(...told)).catch(failed);
-      } catch (cause) {
-        failed(cause);
       }
-    },
-  ]);
-  return Object.fromEntries(methods);
+    });
+  };
+  return { error: methodOf("error"), warn: methodOf("warn"), debug: methodOf("debug") };
 }
 
 export function logError(log: Log, error: Error): void {

@@ -79,6 +79,22 @@ Deno.test("a refused token is told as core's JWTSessionError would be; the appli
   assertEquals(lines.length, 2);
 });
 
+Deno.test("an application's own logger may be an instance of a class", () => {
+  class Logger {
+    readonly #told: Error[] = [];
+    error(error: Error) {
+      this.#told.push(error);
+    }
+    get told() {
+      return this.#told;
+    }
+  }
+  const own = new Logger();
+  const auth = { config: { core: { logger: own } }, once: () => {} } as unknown as AuthInUse;
+  toCoreLogger(setUp().log, auth).error(new AdapterError("the database is down"));
+  assertEquals(own.told.map(({ name }) => name), ["AdapterError"]);
+});
+
 Deno.test("an application's own logger that fails changes nothing, and the log has what it was told and why", async () => {
   const failures = [
     () => {
