@@ -121,13 +121,10 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
 
 type RawAnswer = Partial<Pick<Answer, "status" | "body" | "cookies" | "redirect">>;
 
-/**
- * The name of a header (RFC 9110 section 5): ":authority" and the like of HTTP/2 are none, and `app.inject()` accepts any
- * characters. None about the connection, the length of the body that was received, or the form of our answer.
- */
+// RFC 9110 section 5. ":authority" and the like of HTTP/2 are none, `app.inject()` accepts any characters, and some are
+// about the connection, the length of the body that was received, or the form of our answer.
 const HEADER_NAME =
   /^(?!(?:connection|content-length|keep-alive|transfer-encoding|upgrade|x-auth-return-redirect)$)[\w!#$%&'*+.^`|~-]+$/;
-
 const NO_HEADER_VALUE = /[^\t -~\x80-\xff]+/g;
 
 /** What a request is made from, without the request of the browser itself. */
@@ -140,12 +137,8 @@ export type Sent = Pick<
 export function requestOf(sent: Sent): Request {
   const { method, body, cookies: cookie, origin: { host } } = sent;
   const headers: Record<string, string> = {};
-  const all: IncomingHttpHeaders = {
-    ...sent.headers,
-    host,
-    cookie,
-    ...(body && { "content-type": "application/json" }),
-  };
+  const type = body && { "content-type": "application/json" };
+  const all: IncomingHttpHeaders = { ...sent.headers, host, cookie, ...type };
   for (const name in all) {
     const value = all[name];
     if (value === undefined || !HEADER_NAME.test(name)) continue;
