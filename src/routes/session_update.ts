@@ -80,7 +80,7 @@ async function updateClaims(newest: string, reading: ReadContext, context: Reque
       return { ...jsonAnswer(null, 413), error: new FastifyAuthError("FST_AUTHJS_SESSION_TOO_LARGE", TOO_LARGE) };
     }
     if (error !== undefined) throw new CallbackFailure("`jwt.encode`", error);
-    if (token === null) return withoutSession(context);
+    if (token === null) return ended(context);
     reading.known = { session, token };
     reading.isMade = true;
     await sendSessionEvent(reading);
@@ -92,7 +92,7 @@ async function updateClaims(newest: string, reading: ReadContext, context: Reque
       // Another process may have the key.
       if (error === UNKNOWN_KEY) return jsonAnswer(null);
       logger.error(error instanceof Refusal ? wrapError(JWTSessionError, error) : error);
-      return withoutSession(context);
+      return ended(context);
     }
     const failure = error instanceof FastifyAuthError ? error : new CallbackFailure("`jwt` callback", error);
     logger.error(wrapError(JWTSessionError, failure.cause ?? failure));
@@ -104,7 +104,7 @@ async function updateRow(token: string, reading: ReadContext, context: RequestCo
   const { failure, update } = await readRow(context.held, reading);
   if (failure !== undefined) return failed(failure, context);
   if (reading.isMade) return updated(reading.known!.session, token, reading.name, context);
-  return update === undefined ? jsonAnswer(null) : withoutSession(context);
+  return update === undefined ? jsonAnswer(null) : ended(context);
 }
 
 /** The failure was logged. The application gets the error of its callback as it gets those of a sign-in. */
@@ -121,7 +121,7 @@ function updated(session: unknown, token: string, name: string, context: Request
   return { ...jsonAnswer(body), cookies, session: token };
 }
 
-function withoutSession(context: RequestContext): Answer {
+function ended(context: RequestContext): Answer {
   return { ...jsonAnswer(null), cookies: sessionRemovals(context) };
 }
 

@@ -197,7 +197,8 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
     // Only together with its cookie: a row that was renewed alone is not due at the next reply.
     const renewed = due && context.canSetCookie() && !await hasEnded(name, context);
     const expires = renewed ? newExpiry(lifetimes) : rowEnd(session.expires, name, settings);
-    let shown: unknown = sessionOf({ ...user, picture: user?.image }, expires.toISOString());
+    const { name: userName, email, image: picture } = user ?? {};
+    let shown: unknown = sessionOf({ name: userName, email, picture }, expires.toISOString());
     context.known = { session: shown };
     if (renewed) {
       await callAdapter(context, "updateSession", { sessionToken, expires });
