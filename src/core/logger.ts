@@ -37,17 +37,15 @@ export function toCoreLogger(log: Log, auth: Pick<AuthInUse, "config" | "once">)
   } as AuthLogger;
 }
 
-/** The application's logger. If it fails, that changes no answer and does not end the process. */
+/** The application's logger. A rejection of it does not end the process. */
 function methodsOf(logger: Partial<LoggerInstance>, log: Log) {
   const methodOf = (name: "debug" | "error" | "warn") => {
     const tell = logger[name] as ((...told: unknown[]) => unknown) | undefined;
-    return tell && (async (...told: unknown[]) => {
-      try {
-        await tell.apply(logger, told);
-      } catch (cause) {
+    return tell && ((...told: unknown[]) => {
+      Promise.resolve(tell.apply(logger, told)).catch((cause) => {
         if (told[0] instanceof Error) logError(log, told[0]);
         logError(log, new Error(`\`logger.${name}\` failed`, { cause }));
-      }
+      });
     });
   };
   return { error: methodOf("error"), warn: methodOf("warn"), debug: methodOf("debug") };
