@@ -80,7 +80,7 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
       const held = `${session}${checks ? checkHeader(checks, context) : ""}${context.cookies}`;
       // Only functions of WebAuthn get the headers, which cost core as much as the rest of a request.
       const headers = provider.type === "webauthn" ? context.headers : {};
-      const query = `${new URLSearchParams(callbackUrl && { callbackUrl })}`;
+      const query = callbackUrl === undefined ? "" : `callbackUrl=${encodeURIComponent(callbackUrl)}`;
       const fields = call.withoutBody && { body: undefined, query };
       const request = requestOf({ ...context, ...fields, cookies: held, headers });
       const result = await Auth(request, config) as RawAnswer | Response | undefined;

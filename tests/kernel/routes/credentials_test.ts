@@ -170,6 +170,30 @@ Deno.test("authorize() gets the fields as texts, and the request they came in", 
   });
 });
 
+Deno.test("authorize() gets the headers that were sent, and the signIn callback the fields", async () => {
+  let userAgent: string | null = null;
+  let credentials: unknown;
+  await withApp(async ({ client }) => {
+    const fields = { csrfToken: await client.csrfToken(), username: "ada", password: PASSWORD };
+    const headers = { "user-agent": "Browser/1.0" };
+    await client.post("/auth/callback/credentials", fields, headers);
+    assertEquals([userAgent, credentials], ["Browser/1.0", fields]);
+  }, {
+    authorize: (_fields, request) => {
+      userAgent = request.headers.get("user-agent");
+      return { id: "1" };
+    },
+    config: {
+      callbacks: {
+        signIn(params) {
+          credentials = params.credentials;
+          return true;
+        },
+      },
+    },
+  });
+});
+
 Deno.test("authorize() is not asked without a CSRF token, with values that a form could not send, or by another method", async () => {
   let asked = 0;
   await withApp(async ({ app, client }) => {
