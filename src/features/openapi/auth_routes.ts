@@ -210,7 +210,8 @@ function ofEmail({ providers }: ResolvedConfig, fields: Fields): Fields {
 function credentialFields({ core }: ResolvedConfig): Fields {
   const inputs = (core.providers as CredentialsConfig[])
     .flatMap(({ type, credentials }) => type === "credentials" ? Object.entries(credentials ?? {}) : []);
-  return Object.fromEntries(inputs.map(([name, { type, label }]) => [name, {
+  // As on the sign-in page, `password` is one also without a type.
+  return Object.fromEntries(inputs.map(([name, { type = name, label }]) => [name, {
     ...text(label),
     ...(type === "password" && { format: "password" }),
   }]));

@@ -184,6 +184,13 @@ for (const [version, options] of Object.entries(VERSIONS)) {
   });
 }
 
+Deno.test("a field named password is described as one, also without a type", async () => {
+  const provider = { ...passwordProvider(), options: undefined, credentials: { username: {}, password: {} } };
+  await using app = await documentedApp(testConfig({ providers: [provider as never] }), { show: true });
+  const { paths } = await validDocumentOf(app);
+  assertStringIncludes(JSON.stringify(paths["/auth/callback/{provider}"]), '"password":{"type":"string","format":');
+});
+
 Deno.test("the security scheme is the session cookie under its real name", async () => {
   const secureCookies = { cookies: { sessionToken: { name: "__Host-sid" } } };
   const odd = { cookies: { sessionToken: { name: "my~session" } } };
