@@ -117,13 +117,13 @@ export async function signOut(
   options: SignOutActionOptions = {},
 ): Promise<SignOutActionResult | void> {
   assertObject(options, "options of signOut()", SIGN_OUT);
-  const { callbackUrl, redirect, allowGet = false } = options;
+  const { callbackUrl, redirect, allowGet } = options;
   const lacking = lackingFeature(FEATURES, options, auth.instance.config.facts);
   if (lacking !== undefined) throw invalid("signOut()", lacking);
   const outcome = await perform(auth, request, reply, {
     what: "Signing out",
     action: "signout",
-    notForLinks: !allowGet && "signOut()",
+    notForLinks: allowGet !== true && "signOut()",
     fields: {},
     callbackUrl,
     handle: (context) => handleSignOut(context, options),

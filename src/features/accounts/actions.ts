@@ -92,9 +92,13 @@ export async function removeAccount(
 ): Promise<void> {
   assertObject(options, `options of ${caller}`, ["allowGet", "otherSignInMethod"]);
   const { otherSignInMethod = false, allowGet = false } = options;
+  // It would count as true.
+  if (otherSignInMethod as unknown instanceof Promise) {
+    throw invalid(caller, "`otherSignInMethod` is a promise: await it.");
+  }
   const { config } = auth.instance;
   const { user, adapter } = await signedInUser(auth, request, caller);
-  assertOwn(request, auth, allowGet ? undefined : caller);
+  assertOwn(request, auth, allowGet === true ? undefined : caller);
   if (adapter.unlinkAccount === undefined) throw invalid(caller, "the adapter has no `unlinkAccount()`.");
   const list = async (): Promise<readonly ListedAccount[]> => {
     if (what === "account" || "listAccountsByUserId" in adapter) return await rowsOf(user, auth, caller);

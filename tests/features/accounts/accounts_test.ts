@@ -101,6 +101,12 @@ function addRoutes(app: FastifyInstance, auth: AuthObject): void {
     await auth.unlinkAccount(request, request.body);
     return reply.code(204).send();
   });
+  app.post("/unlink-unsure", async (request, reply) => {
+    for (const account of await auth.listAccounts(request)) {
+      await auth.unlinkAccount(request, account, { otherSignInMethod: Promise.resolve(false) as never });
+    }
+    return reply.code(204).send();
+  });
   app.post("/unlink-all", async (request) => {
     for (const account of await auth.listAccounts(request)) {
       await auth.unlinkAccount(request, account, { otherSignInMethod: true });
@@ -293,6 +299,14 @@ accountsTest("the last sign-in method stays", async (scene) => {
   const both = await Promise.all([unlink(ada, "home", "h-1"), unlink(ada, "work", "w-1")]);
   assert(both.some(({ statusCode }) => statusCode === 409), both.map(({ body }) => body).join());
   assert((await accounts(ada)).length > 0);
+});
+
+memoryTest("a promise of another sign-in method does not count as one", async (scene) => {
+  const { app, issuer } = scene;
+  const ada = await issuer.signIn(app, { provider: "home", user: { ...ADA, sub: "h-1" } });
+  const { statusCode, json } = await ada({ method: "POST", url: "/unlink-unsure" });
+  assertEquals([statusCode, json().message], [500, "unlinkAccount(): `otherSignInMethod` is a promise: await it."]);
+  assertEquals(scene.calls, []);
 });
 
 memoryTest("linking and unlinking need a session", async ({ app, auth }) => {
