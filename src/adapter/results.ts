@@ -30,7 +30,7 @@ const READERS: Readonly<Record<string, (result: Row, call: AdapterCall) => unkno
   createSession: withAskedExpiry,
   updateSession: withAskedExpiry,
   getSessionAndUser: sessionAndUser,
-  // A query that lacks the column is refused: none of its sessions would be listed or ended.
+  // `liveRows()` refuses rows without `expires`: none of them would be listed or ended.
   listSessionsByUserId: (rows, call) =>
     Array.isArray(rows) ? rows.map((row) => row?.expires === undefined ? row : withExpiry(row, call)) : rows,
   useVerificationToken: (link, call) =>

@@ -193,6 +193,7 @@ function lookAtUser(what: string, notices: Notices, user: unknown, isDefault: bo
   if (!user) return;
   let kind: string | undefined;
   if (typeof user !== "object") kind = `a ${typeof user}`;
+  // A plain object is none of these.
   else if (user.constructor !== Object) kind = truthyKind(user);
   if (kind !== undefined) {
     throw new TypeError(`${what} returned ${kind}: return the user, as in \`{ id, name, email }\`, or null.`);

@@ -124,7 +124,7 @@ const RESERVED = /^(?:class(?:name)?|form.*|id|label|name|on.*|style|dangerously
 
 /** Attributes as in HTML or, as core's types allow them, as in JSX. */
 function toField(name: string, field: Field): FieldView {
-  // Nobody looking on is to read it: many applications name the field and nothing else.
+  // What is typed must not be readable: many applications give the field a name and no type.
   const attributes: Record<string, string | true> = name === "password" ? { type: "password" } : {};
   for (const [key, value] of Object.entries(field)) {
     if (RESERVED.test(key) || value === undefined || value === null || value === false) continue;

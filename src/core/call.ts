@@ -20,7 +20,7 @@ import { signInOf } from "./sign_in.ts";
 
 export interface CoreCall {
   readonly checks?: Checks;
-  /** Whether our `settings` have the fields: core would spend an eighth of the time on reading a body. */
+  /** Whether functions in `settings` get the body, which core takes long to read. */
   readonly withoutBody?: boolean;
   /** What is other than in the settings of the provider. */
   readonly settings?: Readonly<Record<string, unknown>>;
@@ -77,12 +77,12 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
     let answer: Answer;
     try {
       const session = signedIn ? `${SESSION}=ours; ` : "";
-      const held = `${session}${checks ? checkHeader(checks, context) : ""}${context.cookies}`;
+      const cookieHeader = `${session}${checks ? checkHeader(checks, context) : ""}${context.cookies}`;
       // Only functions of WebAuthn get the headers, which cost core as much as the rest of a request.
       const headers = provider.type === "webauthn" ? context.headers : {};
       const query = callbackUrl === undefined ? "" : `callbackUrl=${encodeURIComponent(callbackUrl)}`;
-      const fields = call.withoutBody && { body: undefined, query };
-      const request = requestOf({ ...context, ...fields, cookies: held, headers });
+      const given = call.withoutBody && { body: undefined, query };
+      const request = requestOf({ ...context, ...given, cookies: cookieHeader, headers });
       const result = await Auth(request, config) as RawAnswer | Response | undefined;
       // A Response if it refuses a request at once; nothing if a passkey is registered without an address.
       const isRefused = result === undefined || result instanceof Response;
@@ -121,8 +121,8 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
 
 type RawAnswer = Partial<Pick<Answer, "status" | "body" | "cookies" | "redirect">>;
 
-// RFC 9110 section 5. ":authority" and the like of HTTP/2 are none, `app.inject()` accepts any characters, and some are
-// about the connection, the length of the body that was received, or the form of our answer.
+// By RFC 9110 section 5, which ":authority" of HTTP/2 and names in `app.inject()` need not keep to. Headers about the
+// connection, the received body and the form of our answer are left out.
 const HEADER_NAME =
   /^(?!(?:connection|content-length|keep-alive|transfer-encoding|upgrade|x-auth-return-redirect)$)[\w!#$%&'*+.^`|~-]+$/;
 const NO_HEADER_VALUE = /[^\t -~\x80-\xff]+/g;

@@ -18,9 +18,9 @@ export interface RequireSessionOptions<OwnSession = Session> extends FeatureGuar
    */
   roles?: string | readonly string[];
   /**
-   * Decides about one request, which passes if the result is truthy, and no array, error or response: the rows of a
-   * query are truthy if there are none. If it throws, the request is refused and the error logged. In an `onRequest`
-   * hook the body is not parsed yet.
+   * Decides about one request, which passes if the result is truthy. If it throws, or returns an array, an error or a
+   * response, the request is refused and that is logged: the rows of a query are truthy even if there are none. In an
+   * `onRequest` hook the body is not parsed yet.
    * @default any user may pass
    */
   authorize?: (session: OwnSession, request: FastifyRequest) => unknown;

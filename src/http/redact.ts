@@ -119,8 +119,8 @@ export function redactError(error: unknown, secrets: unknown): Error {
 }
 
 /**
- * What a function of the application threw, without what the user typed, also as functions normalize it. If there is
- * any, it is an error that inherits from that one, whose class and status may decide about the answer.
+ * What a function of the application threw, without what the user typed (as typed, trimmed, in lower case). If it
+ * repeats any of that, the result inherits from what was thrown: its class and status still decide about the answer.
  */
 export function withoutTyped(error: unknown, fields: unknown): unknown {
   const texts = textsIn(fields).flatMap((text) => [text, text.trim(), text.trim().toLowerCase()]);
@@ -133,7 +133,7 @@ function withoutTexts(error: unknown, secrets: readonly string[], depth = 0): un
   const own = { message: redactText(message, secrets), stack: redactText(stack, secrets) };
   const inner = withoutTexts(cause, secrets, depth + 1);
   if (own.message === message && own.stack === stack && inner === cause) return error;
-  // A DOMException has getters, which work on itself alone.
+  // The getters of a DOMException throw on an object that inherits from it.
   const values = Object.entries({ name, code, ...own, cause: inner });
   return Object.create(error, Object.fromEntries(values.map(([key, value]) => [key, { value }])));
 }

@@ -86,7 +86,7 @@ export function limitedFetch(
     const load = async () => {
       const response = await send(url.href, { ...init, redirect: "manual" }, url).catch((error) => {
         if (error instanceof FastifyAuthError && error.code === "FST_AUTHJS_UNAVAILABLE") {
-          // That of `apiAccess` is no provider, and has no variable.
+          // An issuer of `apiAccess` is no provider, and has no variable.
           const variable = settings.type && ` (or ${variableOf(factoryIdOf(settings) || provider, "ISSUER")})`;
           const setting = url === configured ? "`wellKnown`" : `\`issuer\`${variable ?? ""}`;
           error.message += ` That is the discovery document of its issuer: check ${setting}, and that this ` +

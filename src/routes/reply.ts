@@ -56,7 +56,7 @@ async function redirectBrowser(reply: FastifyReply, url: string, context: Reques
   const { method, headers, origin: { href }, mountPath, action, provider } = context;
   const { accept, referer = "", "sec-fetch-mode": mode = "navigate" } = headers;
   const ours = `${href}${mountPath}/`;
-  // What is no URL leads nowhere.
+  // What is no URL leads nowhere, and a page of ours needs none in between.
   if (method !== "POST" || url.startsWith(ours) || !URL.canParse(url, href)) return reply.redirect(url, 302);
   // A `redirect` callback may return "//host/path".
   const target = new URL(url, href);

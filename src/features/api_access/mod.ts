@@ -97,7 +97,7 @@ function addMetadata(scope: FastifyInstance, auth: AuthInUse) {
   const send = (reply: FastifyReply, body: object, ...origins: (PublicOrigin | undefined)[]) =>
     reply.headers({
       "access-control-allow-origin": "*",
-      // An origin of a header that a client made up must not be cached for others.
+      // The origin may come from a header that a client made up: no cache may keep it for others.
       "cache-control": origins.includes(undefined) ? "no-store" : "public, max-age=300",
     }).send(body);
   const pathOf = ({ raw }: FastifyRequest) => new URL(raw.url ?? "", "http://localhost").pathname;
