@@ -4,12 +4,12 @@ import { type SerializeOptions, stringifyCookie, stringifySetCookie } from "cook
 /** A cookie to set; with an empty value and `maxAge: 0`, one to remove. */
 export type SetCookie = Readonly<{ name: string; value: string; options: SerializeOptions }>;
 
+/** `Object.assign()`, since Node 20 makes a new hidden class for each property after a spread, with every call. */
 export function removalOf(name: string, options: SerializeOptions): SetCookie {
-  return { name, value: "", options: { ...options, maxAge: 0 } };
+  return { name, value: "", options: Object.assign({}, options, { maxAge: 0 }) };
 }
 
 export function toSetCookieLine({ name, value, options }: SetCookie): string {
-  // After a spread, Node 20 would make a new hidden class for each property.
   return stringifySetCookie(Object.assign({}, options, { name, value }), options);
 }
 

@@ -31,25 +31,24 @@ export interface Opened {
 
 /**
  * Opens a token with the one key that its header points at; `undefined` for one that only core can judge. The secret of
- * new tokens is first, and `otherSalts` tell a token of another cookie from one of an unknown secret. Throws a
- * {@linkcode Refusal}.
+ * new tokens is first, and `otherSalts` tell a token of another cookie from one of an unknown secret.
  */
 export function open(
   token: string,
   secrets: readonly string[],
   salt: string,
   otherSalts: readonly string[] = [],
-): Opened | undefined {
+): Opened | Refusal | undefined {
   // RFC 7516, 3.1: without a wrapped key.
   const [header = "", wrappedKey, ...encoded] = token.split(".", 6);
   const [iv, ciphertext, tag] = encoded.map(decodeBase64Url);
-  if (header === "" || wrappedKey !== "" || encoded.length !== 3 || !iv || !ciphertext || !tag) throw MALFORMED;
+  if (header === "" || wrappedKey !== "" || encoded.length !== 3 || !iv || !ciphertext || !tag) return MALFORMED;
   const keysFor = (salt: string) => secrets.map((secret) => derivedKey(secret, salt));
   const keys = keysFor(salt);
   const key = keys.find((key) => key.header === header) ?? keyOf(header, keys, () => otherSalts.flatMap(keysFor));
-  if (key === undefined) return undefined;
+  if (key === undefined || key instanceof Refusal) return key;
   const expected = tagOf(key, header, iv, ciphertext);
-  if (tag.length !== expected.length || !timingSafeEqual(tag, expected)) throw UNAUTHENTIC;
+  if (tag.length !== expected.length || !timingSafeEqual(tag, expected)) return UNAUTHENTIC;
   if (header !== key.header) return undefined;
   const decipher = createDecipheriv("aes-256-cbc", key.cipher, iv);
   const claims = parseJsonObject(decipher.update(ciphertext, undefined, "utf8") + decipher.final("utf8"));
@@ -80,11 +79,11 @@ export function sealForCore(content: object, secret: string | string[], salt: st
 function keyOf(header: string, keys: readonly DerivedKey[], others: () => readonly DerivedKey[]) {
   const { alg, enc, kid } = parseJsonObject(String(decodeBase64Url(header))) ?? {};
   if (alg === "dir" && enc === "A256GCM") return undefined;
-  if (alg !== "dir" || enc !== "A256CBC-HS512") throw MALFORMED;
+  if (alg !== "dir" || enc !== "A256CBC-HS512") return MALFORMED;
   const known = kid === undefined ? keys[0] : keys.find((key) => key.kid === kid);
   if (known !== undefined) return known;
   const isThumbprint = /^[\w-]{86}$/.test(String(kid));
-  throw isThumbprint && !others().some((key) => key.kid === kid) ? UNKNOWN_KEY : OTHER_USE;
+  return isThumbprint && !others().some((key) => key.kid === kid) ? UNKNOWN_KEY : OTHER_USE;
 }
 
 /** RFC 7518, 5.2.2.1: the first half of an HMAC, also over the length of the header in bits. */
@@ -169,15 +168,16 @@ export async function decode(params: JWTDecodeParams): Promise<JWT | null> {
   const { token, secret, salt } = params;
   if (!token) return null;
   const opened = open(token, [secret].flat(), salt);
-  return (opened && validClaims(opened.claims)) ?? await coreDecode(params);
+  const claims = opened instanceof Refusal ? opened : opened && validClaims(opened.claims);
+  if (claims instanceof Refusal) throw claims;
+  return claims ?? await coreDecode(params);
 }
 
-/** The claims, if they are valid now; `undefined` if core has to say what is wrong. Throws {@linkcode EXPIRED}. */
-export function validClaims(claims: JWT): JWT | undefined {
+/** The claims, if they are valid now; `undefined` if core has to say what is wrong. */
+export function validClaims(claims: JWT): JWT | Refusal | undefined {
   const { iat = 0, nbf = 0, exp = Infinity } = claims;
   if (typeof iat !== "number" || typeof nbf !== "number" || typeof exp !== "number") return undefined;
   const now = Math.floor(Date.now() / 1000);
   if (nbf > now + CLOCK_TOLERANCE) return undefined;
-  if (exp <= now - CLOCK_TOLERANCE) throw EXPIRED;
-  return claims;
+  return exp <= now - CLOCK_TOLERANCE ? EXPIRED : claims;
 }

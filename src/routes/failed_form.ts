@@ -42,7 +42,7 @@ export function keepForm(answer: Answer, context: RequestContext): Answer {
   const form = formOf(context);
   if (form.failed === undefined) return answer;
   const seconds = Number(failureOf(error).retryAfter);
-  return keep({ ...form, ends: seconds > 0 ? Date.now() + seconds * 1000 : undefined }, answer, context);
+  return keep({ ends: seconds > 0 ? Date.now() + seconds * 1000 : undefined, ...form }, answer, context);
 }
 
 function keep(form: object, answer: Answer, context: RequestContext): Answer {

@@ -90,7 +90,7 @@ export function sessionCookies(
   values.set(name, chunks.length === 1 ? token : "");
   // Beside chunks a whole cookie would be read instead of them, and one after the last as a part of them.
   for (let i = 0; chunks.length > 1 && i <= chunks.length; i++) values.set(`${name}.${i}`, chunks[i] ?? "");
-  const kept = expires === undefined ? options : { ...options, expires };
+  const kept = expires === undefined ? options : Object.assign({}, options, { expires });
   const cookies = [];
   for (const [name, value] of values) {
     cookies.push(value === "" ? removalOf(name, options) : { name, value, options: kept });

@@ -2,7 +2,7 @@
 import { JWTSessionError } from "@auth/core/errors";
 import type { JWT } from "@auth/core/jwt";
 import { isDue, newEnd, tokenLife } from "../config/lifetime.ts";
-import { open, OTHER_USE, validClaims } from "../jwt/jwe.ts";
+import { open, OTHER_USE, Refusal, validClaims } from "../jwt/jwe.ts";
 import { plainCopy, tryCopy } from "../utils/plain_copy.ts";
 import { ownString } from "../utils/text.ts";
 import { areFor, digestName, nameOf, rowName } from "./name.ts";
@@ -25,14 +25,23 @@ export interface OpenToken {
 /** The share of tokens that displace others from a full cache: if all did, none would be found again. */
 const ADMITTED = 1 / 8;
 
-/** Throws a `Refusal` for a token that is not ours, a {@linkcode JWTSessionError} if the decoder fails. */
+/** Throws a {@linkcode Refusal} for a token that is not ours, a {@linkcode JWTSessionError} if the decoder fails. */
 export async function openToken(token: string, settings: SessionSettings): Promise<OpenToken> {
+  const opened = await openOrRefuse(token, settings);
+  if (opened instanceof Refusal) throw opened;
+  return opened;
+}
+
+/** The same, with a refusal as the result: any client can cause one, and a throw costs more than to open a token. */
+export async function openOrRefuse(token: string, settings: SessionSettings): Promise<OpenToken | Refusal> {
   const { secrets, cookie, otherSalts, cache, ownTokens, use } = settings;
   // By its tag: V8 would take longer to hash the whole token than for the rest of this function.
   const cached = cache.get(token.slice(-TAG_LENGTH));
   const known = cached?.token === token ? cached : undefined;
   const opened = known ?? (secrets && open(token, secrets, cookie.name, otherSalts));
+  if (opened instanceof Refusal) return opened;
   const valid = opened && validClaims(opened.claims);
+  if (valid instanceof Refusal) return valid;
   const found = valid ?? await decoded(token, settings);
   const name = nameOf(found, token);
   const life = known ?? tokenLife(found, lifetimesFor(name, settings), ownTokens);
@@ -43,7 +52,7 @@ export async function openToken(token: string, settings: SessionSettings): Promi
       cache.set(own.slice(-TAG_LENGTH), { token: own, ...life, ...opened });
     }
   }
-  if (!areFor(found, use)) throw OTHER_USE;
+  if (!areFor(found, use)) return OTHER_USE;
   // Before the callbacks, which may write to the claims.
   const [claims, original] = valid ? [plainCopy(valid), valid] : [found, tryCopy(found)];
   const { exp } = found;

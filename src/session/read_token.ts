@@ -9,7 +9,7 @@ import { cookieUpdate, endedRead, endSession, hasEnded, hasEndedElsewhere, remov
 import { inTurn } from "./in_turn.ts";
 import { type JwtRead, MOST_TURNS } from "./live_sessions.ts";
 import { digestName, rowName } from "./name.ts";
-import { type OpenToken, openToken } from "./open.ts";
+import { openOrRefuse, type OpenToken, openToken } from "./open.ts";
 import { callerOf, callOwn, knownRead } from "./own_reads.ts";
 import {
   CallbackFailure,
@@ -31,7 +31,8 @@ export async function readJwtSession(cookie: SessionCookie, context: ReadContext
   const { settings, logger } = context;
   const { live } = settings;
   try {
-    const opened = await openToken(cookie.token, settings);
+    const opened = await openOrRefuse(cookie.token, settings);
+    if (opened instanceof Refusal) return refuseToken(cookie, opened, context);
     const { name } = opened;
     const before = endedRead(name, cookie, context) ??
       (callerOf({ name, settings }) && await knownRead({ name, settings }));

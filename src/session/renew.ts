@@ -97,7 +97,7 @@ async function reseal(opened: OpenToken, token: JWT, context: ReadContext): Prom
   const { jwt, cookie, cookieLimit, hooks } = settings;
   const { name, claims, due, original } = opened;
   const { tokenMaxAge: maxAge } = lifetimesFor(name, settings);
-  const params = { ...jwt, maxAge, token: withName(token, name), salt: cookie.name };
+  const params = Object.assign({}, jwt, { token: withName(token, name), salt: cookie.name, maxAge });
   // A session that is larger already was accepted under another limit: it may stay, and not grow.
   const held = cookieSize(cookie.name, opened.token) + (namedBy(claims) ? 0 : NAME_SIZE);
   let sealed: string;

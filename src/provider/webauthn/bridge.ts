@@ -30,7 +30,7 @@ export function bridgeLibrary(library: Library): Library {
     async generateAuthenticationOptions({ allowCredentials, ...options }) {
       await (version ??= requireVersion(library));
       const textIds = allowCredentials?.map(withTextId);
-      return await library.generateAuthenticationOptions({ ...options, allowCredentials: textIds });
+      return await library.generateAuthenticationOptions({ allowCredentials: textIds, ...options });
     },
     async generateRegistrationOptions({ userID, excludeCredentials, ...options }) {
       await (version ??= requireVersion(library));

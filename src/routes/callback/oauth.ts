@@ -152,7 +152,7 @@ function stateOf(context: ProviderContext): string | undefined {
 
 function missingCheck({ provider: { id, checks } }: ProviderContext, attempt?: Attempt): string | undefined {
   if (attempt !== undefined && (attempt.provider !== id || isOver(attempt))) return "state";
-  const kept = { ...attempt, state: attempt?.digest };
+  const kept = { state: attempt?.digest, ...attempt };
   return (["state", "pkce", "nonce"] as const).find((each) => checks.includes(each) && kept[each] === undefined);
 }
 
