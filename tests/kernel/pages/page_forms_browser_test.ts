@@ -14,8 +14,10 @@ function appWith(providers: readonly Provider[], overrides: Partial<FastifyAuthC
 }
 
 /** The field that has the focus, and what is said of it. */
-function focused(page: Page): Promise<unknown> {
-  return page.evaluate(`
+async function focused(page: Page): Promise<unknown> {
+  // The focus may come after the alert.
+  await page.locator("input:focus").waitFor();
+  return await page.evaluate(`
     (({ activeElement: field }) => [
       field.name,
       field.getAttribute("aria-invalid"),
