@@ -67,6 +67,15 @@ export function cookieNames(core: CookieConfig, secure: boolean, cookies = Objec
   return cookies.map((cookie) => cookieSettings(cookie, core, secure).name);
 }
 
+/** A name that two cookies of a browser have, of which each would replace the other. */
+export function repeatedName(core: CookieConfig): string | undefined {
+  for (const secure of [true, false]) {
+    const names = cookieNames(core, secure, ["sessionToken", "callbackUrl", "csrfToken"]);
+    const repeated = names.find((name, index) => names.includes(name, index + 1));
+    if (repeated !== undefined) return repeated;
+  }
+}
+
 /** Refuses a name or an attribute that no cookie can have. */
 export function requireCookies(cookies: AuthConfig["cookies"]): void {
   for (const [key, cookie] of Object.entries(cookies ?? {})) {

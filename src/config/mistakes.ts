@@ -8,7 +8,7 @@ import type { ProviderSummary } from "../provider/summary.ts";
 import { webAuthnWarnings } from "../provider/webauthn/provider.ts";
 import type { FastifyAuthConfig } from "../types.ts";
 import { lackingMethods } from "./adapter_problem.ts";
-import { isStrict } from "./cookies.ts";
+import { isStrict, repeatedName } from "./cookies.ts";
 import { COOKIE_MAX_AGE } from "./lifetime.ts";
 import type { NoticeCode, Notices } from "./notices.ts";
 import { type AllowedOrigins, EXAMPLE, isRedirectProxy, originOf } from "./redirect_proxy.ts";
@@ -81,6 +81,11 @@ export const PROBLEMS: readonly Mistake<FastifyAuthErrorCode>[] = [
     ({ config }) =>
       Object.entries(GONE).filter(([name]) => config[name as keyof FastifyAuthConfig] !== undefined)
         .map(([name, advice]) => `There is no option \`${name}\` any more: ${advice}`),
+    ({ core }) => {
+      const name = repeatedName(core);
+      return name !== undefined &&
+        `Two of \`cookies\` have the name "${name}", so each would replace the other: give one another name.`;
+    },
     ({ insecure, providers }) => {
       const ids = providers.map(({ id }) => id);
       return insecure.filter((id) => !ids.includes(id)).map((id) =>

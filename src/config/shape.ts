@@ -128,6 +128,11 @@ const ENDPOINT: Rule = (value, name, provider) => {
     '`{ prompt: "login" }`, and no text or URLSearchParams.';
 };
 
+/** The fields of a form, and what each has. */
+const FIELDS: Rule = (fields, name, provider) =>
+  OBJECT(fields, name, provider) ??
+    Object.entries(fields as object).map(([field, input]) => OBJECT(input, `${name}.${field}`, provider)).find(Boolean);
+
 /** The settings of a provider, which core would come across with each sign-in. */
 const PROVIDER: Readonly<Record<string, Rule>> = {
   ...each(FUNCTION, "account", "profile"),
@@ -135,7 +140,8 @@ const PROVIDER: Readonly<Record<string, Rule>> = {
   // A text such as "false" would link accounts.
   ...each(BOOLEAN, "allowDangerousEmailAccountLinking", "idToken"),
   ...each(ENDPOINT, "authorization", "token", "userinfo"),
-  ...each(OBJECT, "client", "credentials", "style"),
+  ...each(OBJECT, "client", "style"),
+  credentials: FIELDS,
   ...each(TEXT, "clientId", "clientSecret", "issuer", "name", "redirectProxyUrl", "wellKnown"),
 };
 

@@ -170,6 +170,18 @@ const REFUSED: [what: string, settings: Settings, code: string, message: string]
     "`cookies.sessionToken` cannot be sent",
   ],
   [
+    "one name for two cookies",
+    { cookies: { sessionToken: { name: "sid" }, csrfToken: { name: "sid" } } },
+    INVALID,
+    'Two of `cookies` have the name "sid"',
+  ],
+  [
+    "the default name of another cookie",
+    { cookies: { callbackUrl: { name: "authjs.csrf-token" } } },
+    INVALID,
+    'Two of `cookies` have the name "authjs.csrf-token"',
+  ],
+  [
     "a cookie's attribute that there is not",
     { cookies: { state: { options: { sameSite: "strikt" } } } },
     INVALID,
@@ -365,6 +377,7 @@ const TYPES: [what: string, settings: Settings, code: string, message: string][]
     [{ client: "client_secret_post" }, "is a string: write an object"],
     [{ clientSecret: {} }, "is an object: write a string"],
     [{ name: 5 }, "is a number: write a string"],
+    [{ credentials: [] }, "is an array: write an object"],
     [{ style: "dark" }, "is a string: write an object"],
   ] as const).map(([setting, message]): [string, Settings, string, string] => {
     const [name] = Object.keys(setting);
@@ -375,6 +388,12 @@ const TYPES: [what: string, settings: Settings, code: string, message: string][]
       `The \`${name}\` of the provider "github" ${message}`,
     ];
   }),
+  ...[null, undefined, "Code"].map((code): [string, Settings, string, string] => [
+    `a field of a form that is ${JSON.stringify(code)}`,
+    { providers: [Credentials({ credentials: { username: {}, code }, authorize: () => null } as never)] },
+    PROVIDER,
+    'The `credentials.code` of the provider "credentials" is ',
+  ]),
   ...["prompt=login", new URLSearchParams({ prompt: "login" }), ["login"], 5].map((
     params,
   ): [string, Settings, string, string] => [
