@@ -72,8 +72,8 @@ async function createToken(claims: JWT, newest: string, params: SignInParams, re
   }
   const exp = Number(kept?.claims.exp);
   const maxAge = exp > 0 ? Math.ceil(exp - Date.now() / 1000) : lifetimesFor(name, settings).tokenMaxAge;
-  const encoded = Object.assign({}, jwt, { token: claims, salt: cookie.name, maxAge });
-  const sealed = await encodeWithin(cookieLimit, encoded, logger);
+  const toEncode = Object.assign({}, jwt, { token: claims, salt: cookie.name, maxAge });
+  const sealed = await encodeWithin(cookieLimit, toEncode, logger);
   const session = { claims, name };
   for (const { onSealed } of hooks) await onSealed?.(session, !goesOn, request.headers["user-agent"]);
   const end = exp > 0 ? new Date(exp * 1000) : newExpiry(settings);
