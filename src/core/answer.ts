@@ -1,7 +1,6 @@
 /** The answer to an auth request, as data. The reply is written once the answer is complete. */
 import type { VerificationToken } from "@auth/core/adapters";
 import { AccessDenied } from "@auth/core/errors";
-import type { User } from "@auth/core/types";
 import type { FastifyAuthError } from "../errors.ts";
 import type { SetCookie } from "../http/set_cookie.ts";
 import type { Page } from "../pages/types.ts";
@@ -24,8 +23,6 @@ export interface Answer {
   readonly redirect?: string;
   /** Why the request failed. A `FastifyAuthError` without a redirect is thrown when the answer is sent. */
   readonly error?: Error;
-  /** The user under whom a passkey is to be registered. */
-  readonly registers?: User | undefined;
   /** Of the link that was mailed. */
   readonly mailed?: Pick<VerificationToken, "identifier" | "expires">;
   readonly events?: { readonly [Name in keyof AuthEvents]?: EventDetails<Name> };

@@ -1,15 +1,14 @@
 /** The only place that calls core to answer a request. Core makes, reads and removes no session. */
 import { Auth, type AuthConfig, raw, skipCSRFCheck } from "@auth/core";
 import type { Adapter } from "@auth/core/adapters";
-import { OAuthProfileParseError } from "@auth/core/errors";
+import { AuthError, OAuthProfileParseError } from "@auth/core/errors";
 import type { Provider } from "@auth/core/providers";
 import type { User } from "@auth/core/types";
 import type { IncomingHttpHeaders } from "node:http";
 import { MISSING_METHODS } from "../adapter/bind.ts";
 import { CallAdapter } from "../adapter/call_adapter.ts";
 import { unavailableError } from "../adapter/failure.ts";
-import type { SetCookie } from "../http/set_cookie.ts";
-import { decode, sealForCore } from "../jwt/jwe.ts";
+import { sealForCore } from "../jwt/jwe.ts";
 import { sharedStore } from "../session/ending.ts";
 import type { SignedIn } from "../session/open.ts";
 import { toError } from "../utils/error_chain.ts";
@@ -27,6 +26,13 @@ export interface CoreCall {
   /** The user to whom core links the account. Without one it links none. */
   readonly signedIn?: SignedIn | undefined;
   readonly wrapAdapter?: (adapter: Adapter) => Adapter;
+}
+
+/** Thrown by a function of a provider, it ends the call of core, whose answer is this body. */
+export class CoreEnded extends AuthError {
+  constructor(readonly body: unknown) {
+    super();
+  }
 }
 
 /** What the names of cookies begin with that core alone knows, and that of its session. */
@@ -96,13 +102,10 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
       answer = await signIn.complete({
         ...(redirect ? redirectAnswer(redirect) : jsonAnswer(body, status)),
         cookies: cookies.filter(({ name }) => !name.startsWith(INTERNAL)),
-        ...((body as { action?: unknown } | null)?.action === "register" && {
-          registers: await userToRegister(cookies, context),
-        }),
       });
     } catch (error) {
       errors.delete(error as Error);
-      answer = errorAnswer(error, context);
+      answer = error instanceof CoreEnded ? jsonAnswer(error.body) : errorAnswer(error, context);
     }
     for (const error of errors) logger.error(toError(error));
     const failure = await watched?.finish(answer.error);
@@ -172,14 +175,6 @@ const CHECK_COOKIES: NonNullable<AuthConfig["cookies"]> = {
 
 /** What core seals the content of the cookie of a challenge for, once more (0.41.3). */
 const CHALLENGE_SALT = "encodedWebauthnChallenge";
-
-/** The user under whom a passkey is registered, whom core writes into the cookie of the challenge alone. */
-async function userToRegister(cookies: readonly SetCookie[], { settings: { jwt: { secret } } }: ProviderContext) {
-  const token = cookies.find(({ name }) => name === CHALLENGE)?.value;
-  const cookie = await decode({ token: token ?? "", secret, salt: CHALLENGE });
-  const content = await decode({ token: cookie?.value as string ?? "", secret, salt: CHALLENGE_SALT });
-  return content?.registerData as User | undefined;
-}
 
 function checkHeader({ challenge, user: registerData, ...checks }: Checks, context: ProviderContext): string {
   const { provider, settings: { jwt: { secret } } } = context;

@@ -3,7 +3,7 @@ import type { Adapter } from "@auth/core/adapters";
 import { hash } from "node:crypto";
 import { findPasskeys } from "../adapter/added_methods.ts";
 import { type Answer, jsonAnswer, redirectAnswer, TURNED_AWAY } from "../core/answer.ts";
-import { callCore, type Checks } from "../core/call.ts";
+import { callCore, type Checks, CoreEnded } from "../core/call.ts";
 import type { ProviderContext } from "../core/context.ts";
 import { errorAnswer } from "../core/failure.ts";
 import { allowedRedirect } from "../core/flow.ts";
@@ -11,8 +11,10 @@ import { FastifyAuthError } from "../errors.ts";
 import { normalizeAddress } from "../provider/email.ts";
 import { challengeOf, credentialProblem } from "../provider/webauthn/credential.ts";
 import { PasskeyExpired, PasskeyRefused, refusalIn, SignInRedirect } from "../provider/webauthn/errors.ts";
+import type { WebAuthnConfig } from "../provider/types.ts";
+import type { SignedIn } from "../session/open.ts";
 import type { Attempt } from "./callback/attempts.ts";
-import { contextOf, dropAttempt, findAttempt, isOver, keepChallenge, linkedUser } from "./callback/attempts.ts";
+import { contextOf, dropAttempt, findAttempt, isOver, keepAttempt, linkedUser } from "./callback/attempts.ts";
 import { noAttempt } from "./callback/attempts.ts";
 import { leadOn } from "./failed_form.ts";
 import { readSignedIn, withoutEndedSession } from "./session_change.ts";
@@ -29,31 +31,68 @@ export async function handleWebAuthnOptions(received: ProviderContext): Promise<
   if (address !== undefined) parameters.set("email", address);
   else if (typed) return refuse("That is no e-mail address.");
   const signedIn = await readSignedIn(context);
-  const answer = await callCore({ ...context, query: parameters.toString() }, {
+  const { answer, ...known } = await makeOptions({ ...context, query: parameters.toString() }, signedIn);
+  const { error } = answer;
+  if (error instanceof FastifyAuthError) return answer;
+  const registers = parameters.get("action") === "register";
+  if (error !== undefined) {
+    return signedIn && typeof signedIn.email !== "string" && registers
+      ? refuse("A passkey is registered under an e-mail address, and this user has none.")
+      : { ...jsonAnswer({ error: "Configuration" }, 500), error };
+  }
+  const { options } = answer.body as { options?: { challenge: string; user?: { id: string } } };
+  // A page requests options and its CSRF token at the same time. If both answers set a CSRF cookie in a new browser,
+  // the cookie it keeps may not belong to its token.
+  if (options === undefined) return { ...answer, cookies: [] };
+  // The user handle (WebAuthn section 14.6.1), which is no secret. With one for all of a user's passkeys a browser can
+  // be told which of them are left. Core's are random.
+  if (options.user !== undefined && signedIn?.sub) {
+    options.user.id = hash("sha256", `fastify-authjs user handle v1 ${signedIn.sub}`, "base64url");
+  }
+  const { callbackUrl, user } = known;
+  // The session has the rest of a signed-in user, such as a picture that a cookie has no room for.
+  const who = signedIn?.sub ? { linkTo: signedIn.sub } : { user };
+  return await keepAttempt(options.challenge, answer, context, { callbackUrl, ...(registers && who) });
+}
+
+/**
+ * Calls core until it has made the options. It would then seal the challenge and the user in a cookie of its own, which
+ * takes as long again, and which nothing reads.
+ */
+async function makeOptions(context: ProviderContext, signedIn: SignedIn | undefined) {
+  const provider = context.config.coreProviders.get(context.provider.id) as unknown as WebAuthnConfig;
+  const { generateAuthenticationOptions, generateRegistrationOptions } = provider.simpleWebAuthn;
+  let callbackUrl: string | undefined;
+  let user: Checks["user"];
+  const answer = await callCore(context, {
     signedIn,
     wrapAdapter: (adapter) => ({
       ...adapter,
       listAuthenticatorsByUserId: async (userId) =>
         (await findPasskeys(adapter, userId, passkeyProviders(context))).map(({ row }) => row),
     }),
+    settings: {
+      async getUserInfo(...given) {
+        const found = await provider.getUserInfo(...given);
+        user = found?.user;
+        return found;
+      },
+      getRelayingParty(...given) {
+        [{ callbackUrl }] = given;
+        return provider.getRelayingParty(...given);
+      },
+      simpleWebAuthn: {
+        ...provider.simpleWebAuthn,
+        async generateAuthenticationOptions(given) {
+          throw new CoreEnded({ action: "authenticate", options: await generateAuthenticationOptions(given) });
+        },
+        async generateRegistrationOptions(given) {
+          throw new CoreEnded({ action: "register", options: await generateRegistrationOptions(given) });
+        },
+      },
+    } satisfies Partial<WebAuthnConfig>,
   });
-  const { error } = answer;
-  if (error instanceof FastifyAuthError) return answer;
-  if (error !== undefined) {
-    return signedIn && typeof signedIn.email !== "string" && parameters.get("action") === "register"
-      ? refuse("A passkey is registered under an e-mail address, and this user has none.")
-      : { ...jsonAnswer({ error: "Configuration" }, 500), error };
-  }
-  const { user } = (answer.body as { options?: { user?: { id: string } } }).options ?? {};
-  // The user handle (WebAuthn section 14.6.1), which is no secret. With one for all of a user's passkeys a browser can
-  // be told which of them are left. Core's are random.
-  if (user !== undefined && signedIn?.sub) {
-    user.id = hash("sha256", `fastify-authjs user handle v1 ${signedIn.sub}`, "base64url");
-  }
-  const kept = await keepChallenge(answer, context, signedIn?.sub);
-  // A page requests options and its CSRF token at the same time. If both answers set a CSRF cookie in a new browser,
-  // the cookie it keeps may not belong to its token.
-  return { ...kept, cookies: kept.cookies.filter((cookie) => !answer.cookies.includes(cookie)) };
+  return { answer, callbackUrl, user };
 }
 
 export function passkeyProviders({ config }: Pick<ProviderContext, "config">): string[] {

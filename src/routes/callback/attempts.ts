@@ -61,20 +61,24 @@ export async function keepRedirect(answer: Answer, context: ProviderContext, lin
   // One of ours only names the attempt: core, which checks none, does not get it back.
   const state = parameters.get("state") ?? newSecret();
   parameters.set("state", state);
-  return await keep(state, { ...answer, redirect: url.href }, context, { linkTo, pkce, nonce }, KNOWN_FOR);
+  return await keepAttempt(state, { ...answer, redirect: url.href }, context, { linkTo, pkce, nonce }, KNOWN_FOR);
 }
 
-/** The answer, which has the options of a passkey and keeps the attempt. */
-export async function keepChallenge(answer: Answer, context: ProviderContext, userId: string | undefined) {
-  const { options } = answer.body as { options?: { challenge: string } };
-  if (options === undefined) return answer;
-  const { registers } = answer;
-  // The session has the rest of a signed-in user, such as a picture that a cookie has no room for.
-  return await keep(options.challenge, answer, context, registers && userId ? { linkTo: userId } : { user: registers });
-}
-
-async function keep(key: string, answer: Answer, context: ProviderContext, known: Partial<Attempt>, maxAge = MAX_AGE) {
+/**
+ * The answer with the cookie of an attempt.
+ *
+ * @param key Its `state` or challenge.
+ */
+export async function keepAttempt(
+  key: string,
+  answer: Answer,
+  context: ProviderContext,
+  known: Partial<Attempt>,
+  maxAge = MAX_AGE,
+): Promise<Answer> {
   const { provider, settings, rememberMe, fromApplication, headers, cookies } = context;
+  const kept = parseCookie(cookiesAfter(answer.cookies, cookies))[settings.callbackUrlCookie.name];
+  const { callbackUrl = kept, ...rest } = known;
   const content: Omit<Attempt, "name"> = {
     provider: provider.id,
     until: now() + MAX_AGE,
@@ -82,9 +86,8 @@ async function keep(key: string, answer: Answer, context: ProviderContext, known
     startedBy: await signedInUser(context),
     rememberMe,
     byScript: fromApplication || replyKind(headers) !== "redirect",
-    ...known,
+    ...rest,
   };
-  const callbackUrl = parseCookie(cookiesAfter(answer.cookies, cookies))[settings.callbackUrlCookie.name];
   const [place] = settings.attempts;
   const full = place!.seal(JSON.stringify({ callbackUrl, ...content }));
   const value = full.length > LONGEST_VALUE ? place!.seal(JSON.stringify(content)) : full;

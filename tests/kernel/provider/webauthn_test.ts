@@ -153,6 +153,22 @@ Deno.test("passkeys: the callback URL is the one of the contract, and a client o
   assertFalse([...client.cookies.keys()].some((name) => name.endsWith("challenge")));
 });
 
+Deno.test("passkeys: the way on is that of the options, whatever another tab has begun since", async () => {
+  const app = await testApp(webAuthnConfig(emptyTables()));
+  const client = new WebAuthnClient(app);
+  const device = new SoftwareAuthenticator(ORIGIN);
+  const registration = await client.options({ action: "register", email: EMAIL });
+  const csrfToken = await client.csrfToken();
+  await client.post("/auth/signin", { csrfToken, callbackUrl: "/other" });
+  const registered = await client.send("register", device.create(registration.options));
+  assertEquals(registered.headers.location, ORIGIN);
+
+  await client.post("/auth/signin", { csrfToken, callbackUrl: "/welcome" });
+  const { options } = await client.options();
+  await client.post("/auth/signin", { csrfToken, callbackUrl: "/other" });
+  assertEquals((await client.send("authenticate", device.get(options))).headers.location, `${ORIGIN}/welcome`);
+});
+
 Deno.test("passkeys: the relying party is that of the pinned origin, whatever the headers say", async () => {
   for (const trustProxy of [false, true]) {
     for (const pinned of [{ origin: ORIGIN }, { relayingParty: true }]) {
