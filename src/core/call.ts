@@ -28,7 +28,7 @@ export interface CoreCall {
   readonly wrapAdapter?: (adapter: Adapter) => Adapter;
 }
 
-/** Thrown by a function of a provider, it ends the call of core, whose answer is this body. */
+/** A function of a provider throws it to end the call of core. The body is that of the answer. */
 export class CoreEnded extends AuthError {
   constructor(readonly body: unknown) {
     super();

@@ -31,7 +31,8 @@ export async function handleWebAuthnOptions(received: ProviderContext): Promise<
   if (address !== undefined) parameters.set("email", address);
   else if (typed) return refuse("That is no e-mail address.");
   const signedIn = await readSignedIn(context);
-  const { answer, ...known } = await makeOptions({ ...context, query: parameters.toString() }, signedIn);
+  const asked = { ...context, query: parameters.toString() };
+  const { answer, callbackUrl, user } = await makeOptions(asked, signedIn);
   const { error } = answer;
   if (error instanceof FastifyAuthError) return answer;
   const registers = parameters.get("action") === "register";
@@ -41,15 +42,13 @@ export async function handleWebAuthnOptions(received: ProviderContext): Promise<
       : { ...jsonAnswer({ error: "Configuration" }, 500), error };
   }
   const { options } = answer.body as { options?: { challenge: string; user?: { id: string } } };
-  // A page requests options and its CSRF token at the same time. If both answers set a CSRF cookie in a new browser,
-  // the cookie it keeps may not belong to its token.
+  // Core refused the request. It may have set a cookie.
   if (options === undefined) return { ...answer, cookies: [] };
   // The user handle (WebAuthn section 14.6.1), which is no secret. With one for all of a user's passkeys a browser can
   // be told which of them are left. Core's are random.
   if (options.user !== undefined && signedIn?.sub) {
     options.user.id = hash("sha256", `fastify-authjs user handle v1 ${signedIn.sub}`, "base64url");
   }
-  const { callbackUrl, user } = known;
   // The session has the rest of a signed-in user, such as a picture that a cookie has no room for.
   const who = signedIn?.sub ? { linkTo: signedIn.sub } : { user };
   return await keepAttempt(options.challenge, answer, context, { callbackUrl, ...(registers && who) });
