@@ -7,7 +7,7 @@ import { FastifyAuthError } from "../errors.ts";
 import { keepBody } from "./auth_route.ts";
 
 /** Bytes; sign-in forms are far smaller, and Fastify's own limit is ten times this. */
-export const BODY_LIMIT = 100 * 1024;
+const BODY_LIMIT = 100 * 1024;
 
 /** Fields, as usual of form parsers, and levels of objects: serializing thousands overflows the stack. */
 const FIELD_LIMIT = 1_000, DEPTH_LIMIT = 64;

@@ -5,12 +5,12 @@ import type { AuthInUse } from "../core/context.ts";
 import type { ResolvedConfig } from "../config/resolve.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { AUTH_ROUTE, decorateReceived } from "../http/auth_route.ts";
-import { BODY_LIMIT, useAuthBodyParsers } from "../http/body.ts";
+import { useAuthBodyParsers } from "../http/body.ts";
 import { LATE_PAYLOAD, type LateReply, sendLate } from "../http/late_payload.ts";
 import { protectReply } from "../http/reply_headers.ts";
 import { redactingSerializers, redactRequestSpans } from "../http/redact.ts";
 import { later } from "../utils/later.ts";
-import { admission, assertServed, type MountOf } from "./admission.ts";
+import { admission, type MountOf } from "./admission.ts";
 import type { DOCUMENTS } from "../features/mod.ts";
 import { type AuthRoute, handlerOf } from "./table.ts";
 
@@ -50,7 +50,7 @@ export function addRoutes(scope: FastifyInstance, mountOf: MountOf, setup: Route
     ...shared(),
     handler: (request, reply) => sendAsset(reply, request.params.file, mountOf(request as FastifyRequest).auth),
   });
-  addNotFound(scope, mountOf, setup);
+  addOthers(scope, mountOf, setup);
 }
 
 /** The application's own `transform`, which may expect zod, is not called for it. */
@@ -62,18 +62,17 @@ function documented(operation: object) {
 /** The path of a route; with `id`, one for that provider alone. */
 type RoutePath = Readonly<{ url: string; id?: string | undefined }>;
 
-/**
- * The paths of a route, also with a trailing slash: a provider or a proxy may add one. An id that is longer than the
- * router lets a parameter be has a path of its own.
- */
+/** The paths of a route. An id that is longer than the router lets a parameter be has a path of its own. */
 function pathsOf(scope: FastifyInstance, { action, provider }: AuthRoute, config: ResolvedConfig): RoutePath[] {
   const longest = longestParameter(scope);
   const paths: RoutePath[] = [{ url: provider ? `/${action}/:provider` : `/${action}` }];
   for (const id of provider ? config.providers.keys() : []) {
     if (id.length > longest) paths.push({ url: `/${action}/${id}`, id });
   }
-  if (routerOptions(scope).some(({ ignoreTrailingSlash }) => ignoreTrailingSlash)) return paths;
-  return paths.flatMap((path) => [path, { ...path, url: `${path.url}/` }]);
+  const ignoresTrailingSlash = routerOptions(scope).some(({ ignoreTrailingSlash }) => ignoreTrailingSlash);
+  // The router would take the end of "/signin/" for an empty id.
+  if (action === "signin" && !provider && !ignoresTrailingSlash) paths.push({ url: "/signin/" });
+  return paths;
 }
 
 export function longestParameter(scope: FastifyInstance): number {
@@ -123,7 +122,6 @@ function optionsOf(route: AuthRoute, { url, id }: RoutePath, mountOf: MountOf) {
     url,
     errorHandler: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
       refuseRequest({ route, mount: mountOf(request), request, reply }, error, id),
-    bodyLimit: BODY_LIMIT,
     onRequest: admission(route, mountOf, id),
     handler: (request: FastifyRequest, reply: FastifyReply) =>
       answerRequest({ route, mount: mountOf(request), request, reply }),
@@ -148,31 +146,35 @@ function register(scope: FastifyInstance, options: RouteOptions): void {
 
 /**
  * Answers every other path below the mount path: a misspelled callback URL contains a code as well, which the
- * application's own handler would log and send. The routes have only the methods that they are served for, since
- * Fastify takes its time to register each: others come here.
+ * application's own handler would log and send. Fastify takes its time to register a route, so each has one path and
+ * the methods that it is served for. A path with a trailing slash, which a provider or a proxy may add, comes here, and
+ * so does each other method.
  */
-function addNotFound(scope: FastifyInstance, mountOf: MountOf, { routes, ownPrefix }: RoutesSetup): void {
+function addOthers(scope: FastifyInstance, mountOf: MountOf, { routes, ownPrefix }: RoutesSetup): void {
   const ignoresCase = routerOptions(scope).some(({ caseSensitive }) => caseSensitive === false);
-  const askedRoute = ({ params }: FastifyRequest, auth: AuthInUse) => {
+  const askedRoute = ({ params, url }: FastifyRequest, auth: AuthInUse) => {
     const [first = "", id, ...rest] = (params as { "*": string })["*"].replace(/\/$/, "").split("/");
     const action = ignoresCase ? first.toLowerCase() : first;
-    const route = routes.find((route) => route.action === action && route.provider === Boolean(id));
-    return route && rest.length === 0 && handlerOf(route, auth) !== undefined ? { route, id } : undefined;
+    const route = routes.find((route) => route.action === action && route.provider === (id !== undefined));
+    // The parameter is decoded: an encoded slash divides nothing.
+    const isPath = rest.length === 0 && !/^[^?]*%2f/i.test(url);
+    return route && isPath && handlerOf(route, auth) !== undefined ? { route, id } : undefined;
   };
   const noRoute = () => new FastifyAuthError("FST_AUTHJS_NOT_FOUND", "There is no such route.");
-  const refuse = (request: FastifyRequest, reply: FastifyReply) => {
-    const { auth } = mountOf(request);
-    const asked = askedRoute(request, auth);
-    if (asked !== undefined) assertServed(request, reply, asked.id, asked.route, auth);
-    throw noRoute();
-  };
   // A route, since the application may have one for all paths.
   register(scope, {
     url: "/*",
     method: scope.supportedMethods,
-    onRequest: refuse,
-    handler: refuse,
-    errorHandler: (error, request, reply) => {
+    onRequest(request, reply, done) {
+      const asked = askedRoute(request, mountOf(request).auth);
+      if (asked === undefined) throw noRoute();
+      admission(asked.route, mountOf, asked.id)(request, reply, done);
+    },
+    handler(request, reply) {
+      const mount = mountOf(request);
+      return answerRequest({ route: askedRoute(request, mount.auth)!.route, mount, request, reply });
+    },
+    errorHandler(error, request, reply) {
       const mount = mountOf(request);
       const asked = askedRoute(request, mount.auth);
       return asked === undefined

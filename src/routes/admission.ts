@@ -1,5 +1,5 @@
 /** Which requests to the auth routes are answered, as far as that is known before their body is parsed. */
-import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
+import type { DoneFuncWithErrOrRes, FastifyReply, FastifyRequest } from "fastify";
 import { cookieWarnings } from "../config/cookies.ts";
 import type { Log, NoticeCode } from "../config/notices.ts";
 import type { AskedRequest, AuthInUse } from "../core/context.ts";
@@ -20,8 +20,8 @@ export type MountOf = (request: FastifyRequest) => Mount;
  * The hook of a route that refuses what needs no body, and keeps the rest as it came.
  * @param ofPath The provider, if the path is for that one alone.
  */
-export function admission(route: AuthRoute, mountOf: MountOf, ofPath: string | undefined): onRequestHookHandler {
-  return (request, reply, done) => {
+export function admission(route: AuthRoute, mountOf: MountOf, ofPath: string | undefined) {
+  return (request: FastifyRequest, reply: FastifyReply, done: DoneFuncWithErrOrRes): void => {
     protectReply(reply);
     const mount = mountOf(request);
     const { auth } = mount;
@@ -71,7 +71,7 @@ export function reportCookies(log: Log, origin: PublicOrigin, { auth, mountPath 
 }
 
 /** The provider that the path names. Refuses others than are configured, and methods that are not served. */
-export function assertServed(
+function assertServed(
   request: FastifyRequest,
   reply: FastifyReply,
   id: string | undefined,

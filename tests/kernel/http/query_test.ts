@@ -352,6 +352,30 @@ Deno.test("a trailing slash is the same address, whatever Fastify does with it",
   }
 });
 
+Deno.test("a path with a trailing slash has the limits and checks of the one without", async () => {
+  await using app = await testApp(testConfig({ providers: [someProvider(), passwordProvider()] }));
+  const client = new Client(app);
+  const { csrfToken } = (await client.get("/auth/csrf")).json();
+  for (const slash of ["", "/"]) {
+    const url = `/auth/callback/credentials${slash}`;
+    const statusOf = async (form: Record<string, string>, headers = {}) =>
+      (await client.request("POST", url, { form, headers })).statusCode;
+    assertEquals(await statusOf({ csrfToken, username: "x".repeat(101 * 1024) }), 413, url);
+    assertEquals(await statusOf({ csrfToken, username: "ada" }, { "sec-fetch-site": "cross-site" }), 403, url);
+    assertEquals(await statusOf({ csrfToken, username: "ada", password: "wrong" }), 302, url);
+  }
+});
+
+Deno.test("an encoded slash divides no path", async () => {
+  await using app = await testApp(testConfig({ providers: [someProvider(), passwordProvider()] }));
+  for (
+    const path of ["signin%2Fidp", "signin%2fidp/", "signin%2F", "csrf%2F", "signin/idp%2F", "callback%2Fidp?code=x"]
+  ) {
+    assertEquals((await app.inject(`/auth/${path}`)).statusCode, 404, path);
+  }
+  assertEquals((await app.inject("/auth/signin/idp/?callbackUrl=%2Fhome")).statusCode, 302);
+});
+
 /** Sends a request target as it is, and gives the Location of the answer. */
 async function rawGet(app: FastifyInstance, target: string): Promise<string> {
   const { connect } = await import("node:net");
