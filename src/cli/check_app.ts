@@ -57,7 +57,7 @@ async function checkInstance(auth: AuthInstance): Promise<Finding[]> {
   const probes: Record<string, (() => unknown) | false | undefined> = {
     getUserByEmail: () => adapter.getUserByEmail?.("doctor@doctor.invalid"),
     getUserByAccount: () => adapter.getUserByAccount?.({ provider: "doctor", providerAccountId: "doctor" }),
-    getSessionAndUser: auth.settings(origin?.secure ?? false).strategy === "database" &&
+    getSessionAndUser: auth.settings().strategy === "database" &&
       (() => adapter.getSessionAndUser?.("doctor")),
     useVerificationToken: types.includes("email") &&
       (() => adapter.useVerificationToken?.({ identifier: "doctor@doctor.invalid", token: "doctor" })),

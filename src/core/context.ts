@@ -25,7 +25,7 @@ export type Limited = "requests" | "refusals" | "tokens";
 export interface AuthInUse {
   readonly config: ResolvedConfig;
   readonly hooks: readonly Hooks[];
-  settings(secure: boolean): SessionSettings;
+  settings(secure?: boolean): SessionSettings;
   /** The store, or else one of this process: what is counted or used once needs one. */
   readonly anyStore: SharedStore;
   assets(): Promise<Assets>;

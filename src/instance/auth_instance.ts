@@ -71,7 +71,7 @@ export class AuthInstance {
   }
 
   async #codecProblem(): Promise<FastifyAuthError | undefined> {
-    const { strategy, ownTokens, jwt, cookie, refresh } = this.settings(true);
+    const { strategy, ownTokens, jwt, cookie, refresh } = this.settings();
     if (strategy !== "jwt" || ownTokens || await keepsName(jwt, cookie.name)) return;
     const problem =
       "`jwt.encode` and `jwt.decode` lose the claim `session_name`, by which a session is known when it is " +
@@ -88,8 +88,8 @@ export class AuthInstance {
     return this.used.hooks;
   }
 
-  /** The session settings for https (`secure`) or http, which differ in the names of cookies. */
-  settings(secure: boolean): SessionSettings {
+  /** The session settings for https (`secure`; by default that of the origin) or http: cookies have other names. */
+  settings(secure = this.config.origin?.secure ?? false): SessionSettings {
     return this.#settings[secure ? "https" : "http"] ??= sessionSettings(this, secure);
   }
 

@@ -98,7 +98,7 @@ export function warnOfOtherConfig(auth: AuthInstance, { server, log }: SessionRe
   const mounted = mountedIn(server);
   if (mounted.length === 0 || mounted.some(({ paths }) => paths.has(auth))) return;
   const paths = mounted.map(({ mountPath }) => `"${mountPath}"`).join(" and ");
-  const isInDatabase = (each: AuthInstance) => each.settings(false).strategy === "database";
+  const isInDatabase = (each: AuthInstance) => each.settings().strategy === "database";
   const sharesWith = (other: AuthInstance) => shareSessions(other, auth) || [other, auth].every(isInDatabase);
   const isShared = auth.config.problem === undefined && mounted.some(({ auth: other }) => other && sharesWith(other));
   const effect = isShared
@@ -111,12 +111,12 @@ export function warnOfOtherConfig(auth: AuthInstance, { server, log }: SessionRe
 
 /** Whether two configurations accept the same sessions. Only an adapter knows those in its database. */
 function shareSessions(a: AuthInstance, b: AuthInstance): boolean {
-  if ([a, b].some((auth) => auth.settings(false).strategy !== "jwt")) return false;
-  const [secrets, others] = [a, b].map((auth) => [auth.settings(false).jwt.secret].flat());
+  if ([a, b].some((auth) => auth.settings().strategy !== "jwt")) return false;
+  const [secrets, others] = [a, b].map((auth) => [auth.settings().jwt.secret].flat());
   return cookieOf(a) === cookieOf(b) && secrets!.some((secret) => secret !== undefined && others!.includes(secret));
 }
 
 /** The name of the session cookie, without the prefix for https: both schemes may be in use. */
 function cookieOf(auth: AuthInstance): string {
-  return auth.settings(auth.config.origin?.secure ?? false).cookie.name.replace(/^__Secure-/, "");
+  return auth.settings().cookie.name.replace(/^__Secure-/, "");
 }

@@ -17,6 +17,7 @@ import { type LiveSessions, REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { isEphemeral, rowsForUse, type TokenUse } from "./name.ts";
 import { placeOf } from "../store/sealed_value.ts";
 import type { SharedStore } from "../store/shared_store.ts";
+import { lazy } from "../utils/later.ts";
 
 /** Bytes of tokens and claims that are remembered: those of some 8,000 users. */
 const CACHE_SIZE = 2 ** 23;
@@ -78,7 +79,7 @@ function ofScheme({ config, hooks, live, store }: InUse, secure: boolean) {
     /** By its name those of the attempts to sign in begin. */
     stateCookie,
     /** How they are sealed, and opened: with the secrets by which core seals the `state`. */
-    attempts: [jwt.secret].flat().map((secret) => placeOf(secret, `sign-in ${stateCookie.name}.`)),
+    attempts: lazy(() => [jwt.secret].flat().map((secret) => placeOf(secret, `sign-in ${stateCookie.name}.`))),
     /** A cookie of our own, and one that is sent wherever that of the session is. */
     ownCookie: cookieOf,
     besideCookie: (definition: CookieDefinition) => ({ name: cookieOf(definition).name, options: cookie.options }),

@@ -3,7 +3,7 @@
  * and characters that are not shown. It may also be that of some other names.
  */
 import { domainToUnicode } from "node:url";
-import { lazyPattern } from "./later.ts";
+import { lazy, lazyPattern } from "./later.ts";
 
 /** Of a name, more is not compared: to sort the marks of a letter takes the square of their number. */
 const LONGEST = 1_000;
@@ -28,7 +28,7 @@ const ignored = lazyPattern(String.raw`[\s\p{M}\p{Cc}\p{Cf}\p{DI}]`, "u");
 const digit = lazyPattern(String.raw`\p{Nd}`, "u");
 
 function foldCharacter(character: string): string {
-  const same = SAME.get(character);
+  const same = sameCharacters().get(character);
   if (same !== undefined) return same;
   if (ignored().test(character)) return "";
   const code = character.codePointAt(0)!;
@@ -105,9 +105,11 @@ const SAME_CHARACTERS: string =
   "\u{10378}\u{10379}\u{1037a}\u{11a3b}\u{11a3c}\u{11a3d}\u{11a3e}\u{11a8a}\u{11a8b}\u{11a8c}\u{11a8d}" +
   "\u{11a8e}\u{11a8f}\u{11a90}\u{11a91}\u{11a92}\u{11a93}\u{11a94}\u{11a95}\u{11d47}";
 
-const SAME = new Map(
-  SAME_CHARACTERS.split(",").flatMap((group) => {
-    const [same = "", characters = ""] = group.split(" ");
-    return Array.from(characters, (character) => [character, same] as const);
-  }),
+const sameCharacters = lazy(() =>
+  new Map(
+    SAME_CHARACTERS.split(",").flatMap((group) => {
+      const [same = "", characters = ""] = group.split(" ");
+      return Array.from(characters, (character) => [character, same] as const);
+    }),
+  )
 );

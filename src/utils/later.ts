@@ -20,11 +20,16 @@ export function later<Args extends unknown[], Result>(
   };
 }
 
+/** A value that is made with its first use. */
+export function lazy<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
 /**
  * A regular expression that is made with its first use. V8 reads a literal with `\p{…}` when it loads the file, even
  * one in a function that is never called, and each takes as long as thousands of lines of code.
  */
 export function lazyPattern(source: string, flags: string): () => RegExp {
-  let pattern: RegExp | undefined;
-  return () => pattern ??= new RegExp(source, flags);
+  return lazy(() => new RegExp(source, flags));
 }

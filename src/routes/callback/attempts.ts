@@ -88,7 +88,7 @@ export async function keepAttempt(
     byScript: fromApplication || replyKind(headers) !== "redirect",
     ...rest,
   };
-  const [place] = settings.attempts;
+  const [place] = settings.attempts();
   const full = place!.seal(JSON.stringify({ callbackUrl, ...content }));
   const value = full.length > LONGEST_VALUE ? place!.seal(JSON.stringify(content)) : full;
   const { prefix, options } = cookieOf(context);
@@ -163,7 +163,7 @@ type HeldAttempt = [name: string, value: string];
 
 function openAttempts(held: HeldAttempt[], { settings }: ProviderContext): Attempt[] {
   return held.flatMap(([name, value]) => {
-    const text = settings.attempts.map((place) => place.open(value)).find((each) => each !== undefined);
+    const text = settings.attempts().map((place) => place.open(value)).find((each) => each !== undefined);
     return text === undefined ? [] : { name, ...JSON.parse(text) as Omit<Attempt, "name"> };
   });
 }
