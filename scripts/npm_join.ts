@@ -1,8 +1,10 @@
 /**
  * Joins the modules of a built package to a few files. Node takes up to a millisecond to find, read and link each, and an
  * application would load a hundred and fifty of them when it starts. What is loaded later stays apart. Beside each file
- * is its source map. The sources are files of their own, since Deno reads the map of each file that it loads.
+ * is its source map. Deno reads the map of each file that it loads: it names lines alone, and the sources are files of
+ * their own.
  */
+import { decode, encode, type SourceMapSegment } from "@jridgewell/sourcemap-codec";
 import { build, type BuildOptions, type Metafile, type Plugin } from "esbuild";
 import { existsSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -59,13 +61,23 @@ export async function joinModules(
   }
   for (const { path, text } of outputFiles.filter(({ path }) => path.endsWith(".map"))) {
     const target = join(dirname(path), `${nameOf(path.slice(0, -".map".length))}.map`);
-    const map: { sources: string[] } = JSON.parse(text);
+    const map: { sources: string[]; mappings: string } = JSON.parse(text);
     const sources = map.sources.map(pathInCheckout);
     for (const source of sources.filter(isInCheckout)) await cp(join(root, source), join(outDir, source));
     const toPackage = relative(dirname(target), outDir);
     const named = sources.map((source) => toSlashes(join(toPackage, source)));
-    await writeFile(target, JSON.stringify({ ...map, sources: named }));
+    await writeFile(target, JSON.stringify({ ...map, sources: named, names: [], mappings: ofLines(map.mappings) }));
   }
+}
+
+/** Where each line begins in the sources, without the places within it, which are four times as many. */
+function ofLines(mappings: string): string {
+  return encode(
+    decode(mappings).map((places) => {
+      const first = places.find((place) => place.length > 1);
+      return first === undefined ? [] : [first.slice(0, 4) as SourceMapSegment];
+    }),
+  );
 }
 
 /** The path of a source, of which a builder may have made a copy elsewhere. */

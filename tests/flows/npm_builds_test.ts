@@ -129,6 +129,28 @@ Deno.test("joinModules() writes source maps, and the sources that they name, as 
   });
 });
 
+Deno.test("joinModules() names in source maps where each line begins, and no places within it", async () => {
+  const { decode, encode } = await import("@jridgewell/sourcemap-codec");
+  const map = {
+    version: 3,
+    sources: ["file:///elsewhere/mod.ts"],
+    names: ["four"],
+    mappings: encode([[[0, 0, 4, 0], [13, 0, 4, 13, 0], [20, 0, 4, 28]], [[0, 0, 6, 0], [7, 0, 6, 7]]]),
+  };
+  const url = `data:application/json;base64,${btoa(JSON.stringify(map))}`;
+  const code = `export const four = 4;\nexport const five = four + 1;\n//# sourceMappingURL=${url}\n`;
+  await withBuild({ ...BUILD, "esm/mod.js": code }, async (directory) => {
+    await joinModules(directory, await fieldsOf({ ".": "./mod.ts" }));
+    const lines = (await readFile(join(directory, "esm/mod.js"), "utf8")).split("\n");
+    const { mappings, names } = JSON.parse(await readFile(join(directory, "esm/mod.js.map"), "utf8"));
+    const places = decode(mappings);
+    const lineOf = (text: string) =>
+      places[lines.findIndex((line) => line.startsWith(text))]?.map(([, , line]) => line);
+    assertEquals([lineOf("var four"), lineOf("var five")], [[4], [6]]);
+    assertEquals([names, Math.max(...places.map(({ length }) => length))], [[], 1]);
+  });
+});
+
 Deno.test("joinModules() refuses characters beyond Latin-1, with which a runtime takes longer to load a file", async () => {
   const files = { ...BUILD, "esm/mod.js": "export const four = String.raw`4…`;\n" };
   await withBuild(files, async (directory) => {
