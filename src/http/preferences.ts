@@ -1,12 +1,11 @@
-/** What a client prefers (RFC 9110 section 12.5). The package is loaded when that is first asked. */
+/** What a client prefers (RFC 9110 section 12.5). */
 import Negotiator from "negotiator";
 
-/** Whether the client prefers JSON to a page, whatever its `charset` is. A client that accepts anything does not. */
-export function prefersJson(accept = ""): boolean {
-  if (!/json/i.test(accept)) return false;
+/** The type that the client prefers among those available, whatever its `charset` is. */
+export function preferredType(accept: string, available: string[]): string | undefined {
   // Negotiator matches a type only if it has all parameters but `q`.
   const read = accept.split(",", 50).join(",").replaceAll(/;(?!\s*q\s*=)[^;,]*/gi, "");
-  return preferences({ accept: read }).mediaType(["text/html", "application/json"]) === "application/json";
+  return preferences({ accept: read }).mediaType(available);
 }
 
 /**

@@ -1,5 +1,8 @@
 /** What a request says: its query, and whether it is a browser's for a page. */
 import type { IncomingHttpHeaders } from "node:http";
+import { later } from "../utils/later.ts";
+
+const preferredType = later(async () => (await import("./preferences.ts")).preferredType);
 
 /** Whether the client accepts `text/html` by name: browsers do for a page, `fetch()` by default does not. */
 export function acceptsHtml(accept = ""): boolean {
@@ -7,6 +10,11 @@ export function acceptsHtml(accept = ""): boolean {
     const [type, ...parameters] = range.split(";").map((part) => part.trim());
     return type === "text/html" && !parameters.some((parameter) => /^q\s*=\s*0(?:\.0*)?$/.test(parameter));
   });
+}
+
+/** Whether the client prefers JSON to a page. One that accepts anything does not. */
+export async function prefersJson(accept = ""): Promise<boolean> {
+  return /json/i.test(accept) && await preferredType(accept, ["text/html", "application/json"]) === "application/json";
 }
 
 /** `Sec-Purpose` is the standard (Fetch, section 3.2); the others are of older browsers. */

@@ -1,12 +1,9 @@
 /** Which language a page or a mail is in. */
-import { parseCookie } from "cookie";
 import { LRUCache } from "lru-cache";
 import { preferredLanguage } from "../http/preferences.ts";
 import { parseQuery, queryOf } from "../http/request.ts";
 import type { FastifyAuthPages, LanguageRequest } from "../types.ts";
-
-/** The cookie that keeps the language of `lang` or `ui_locales` for the pages that follow. */
-export const LANGUAGE_COOKIE = "authjs.ui-locales";
+import { keptLanguage } from "./language_cookie.ts";
 
 /** Values of `Accept-Language` in use. */
 const MOST_ACCEPTED = 200;
@@ -52,7 +49,7 @@ export class LanguageChoice {
       if (tag !== undefined) return { tag, asked };
     }
     const { cookie = "", "accept-language": accepted } = request.headers;
-    const kept = parseCookie(String(cookie))[LANGUAGE_COOKIE];
+    const kept = keptLanguage(String(cookie));
     if (kept !== undefined && this.#available.includes(kept)) return { tag: kept };
     return { tag: (accepted === undefined ? undefined : this.#accepted.memo(String(accepted)).tag) ?? "en" };
   }

@@ -9,8 +9,7 @@ import { allowedRedirect } from "../core/flow.ts";
 import { FastifyAuthError, type FastifyAuthErrorCode, TooManyRequests } from "../errors.ts";
 import { receivedRequest } from "../http/auth_route.ts";
 import { originOf } from "../http/origin.ts";
-import { prefersJson } from "../http/preferences.ts";
-import { acceptsHtml } from "../http/request.ts";
+import { acceptsHtml, prefersJson } from "../http/request.ts";
 import type { PageError } from "../pages/page_error.ts";
 import { eventsOf, type Publish } from "../telemetry/events.ts";
 import { authActions, errorTypeOf } from "../telemetry/operations.ts";
@@ -56,7 +55,7 @@ export async function runAction(context: RequestContext, handle: Handler): Promi
   const isSignIn = isOfSignIn({ action, provider: provider !== undefined }, method);
   if (!isReported && !isThrown) context.logger.error(error);
   if (!isReported && isSignIn && (fromApplication || !isThrown)) publishFailure(publish, error);
-  return await keepCallbackUrl(keepForm(answer, context), context);
+  return await keepCallbackUrl(await keepForm(answer, context), context);
 }
 
 /**
@@ -140,7 +139,7 @@ const PAGE_ERRORS: Partial<Record<FastifyAuthErrorCode, PageError>> = {
 export async function sendFailedPage(mount: Mount, error: Error, request: FastifyRequest, reply: FastifyReply) {
   const { auth, auth: { config }, mountPath } = mount;
   const origin = originOf(request, config.origin);
-  if (!(error instanceof FastifyAuthError) || origin === undefined || !wantsPage(request)) throw error;
+  if (!(error instanceof FastifyAuthError) || origin === undefined || !await wantsPage(request)) throw error;
   const { code, statusCode = 500 } = error;
   const isLasting = error instanceof DatabaseUnavailable && ["refused", "failed"].includes(error.kind);
   const shown = isLasting ? "Configuration" : PAGE_ERRORS[code];
@@ -152,10 +151,10 @@ export async function sendFailedPage(mount: Mount, error: Error, request: Fastif
   return reply.code(statusCode).send(await preparePage(reply, page, { auth, mountPath, origin }));
 }
 
-function wantsPage({ method, headers }: FastifyRequest): boolean {
+async function wantsPage({ method, headers }: FastifyRequest): Promise<boolean> {
   const navigates = method === "GET" || method === "POST";
   return navigates && headers["x-auth-return-redirect"] === undefined && acceptsHtml(headers.accept) &&
-    !prefersJson(headers.accept);
+    !await prefersJson(headers.accept);
 }
 
 /**
@@ -167,8 +166,8 @@ async function sendTooManyRequests(asked: RouteRequest, error: TooManyRequests):
   reply.headers(error.headers);
   if (!isOfSignIn(route, request.method)) return sendFailure(reply, error);
   const received = receivedRequest(request);
-  const isBrowser = replyKind(received.headers) === "redirect";
-  if (isBrowser && !wantsPage(request)) throw error;
+  const isBrowser = await replyKind(received.headers) === "redirect";
+  if (isBrowser && !await wantsPage(request)) throw error;
   const { error: errorUrl, signIn } = mount.auth.config.core.pages ?? {};
   // Pages of ours have the status 429, which a redirect to a page of the application cannot have.
   const isOurs = isBrowser && !errorUrl;

@@ -32,11 +32,11 @@ const LONGEST_WAIT = 365 * 24 * 60 * 60;
 /** Characters of an address of a mail (RFC 5321 section 4.5.3.1), and of the query of "Confirm it's you". */
 const LONGEST_IDENTIFIER = 320, LONGEST_STEP_UP = 1000;
 
-export function keepForm(answer: Answer, context: RequestContext): Answer {
+export async function keepForm(answer: Answer, context: RequestContext): Promise<Answer> {
   const { error, redirect, cookies } = answer;
   const { config, settings, method, fromApplication, headers } = context;
   if (error === undefined || redirect === undefined || method !== "POST" || fromApplication) return answer;
-  if (config.core.pages?.signIn !== undefined || replyKind(headers) !== "redirect") return answer;
+  if (config.core.pages?.signIn !== undefined || await replyKind(headers) !== "redirect") return answer;
   const isKept = cookies.some(({ name }) => name === settings.ownCookie(COOKIE).name);
   if (isKept || codeIn(context) !== undefined) return answer;
   const form = formOf(context);
@@ -104,7 +104,7 @@ export async function leadOn(answer: Answer, context: ProviderContext, address?:
   const { headers, logger, origin, mountPath, provider, settings, config } = context;
   const { name, options } = settings.callbackUrlCookie;
   const { error } = answer;
-  if (error === undefined || replyKind(headers) !== "redirect") return answer;
+  if (error === undefined || await replyKind(headers) !== "redirect") return answer;
   const sent = parseCookie(headers.cookie ?? "")[name] ?? origin.href;
   const leadingTo = (value = sent) =>
     value === sent ? answer : { ...answer, cookies: [...answer.cookies, { name, value, options }] };

@@ -6,8 +6,7 @@ import { failureOf } from "../core/failure.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { isAuthRoute } from "../http/auth_route.ts";
 import { toAsciiUrl } from "../http/callback_url.ts";
-import { prefersJson } from "../http/preferences.ts";
-import { acceptsHtml } from "../http/request.ts";
+import { acceptsHtml, prefersJson } from "../http/request.ts";
 import { LATE_PAYLOAD, type LateReply } from "../http/late_payload.ts";
 import { headerText, onHeaders } from "../http/reply_headers.ts";
 import { toSetCookieLine } from "../http/set_cookie.ts";
@@ -24,7 +23,7 @@ export async function sendAnswer(
   context: RequestContext,
 ): Promise<FastifyReply> {
   for (const cookie of cookies) reply.header("set-cookie", toSetCookieLine(cookie));
-  const kind = replyKind(context.headers);
+  const kind = await replyKind(context.headers);
   if (redirect !== undefined) {
     // `toAsciiUrl` would also leave out a default port.
     const url = /^[\0-\x7f]*$/.test(redirect) ? redirect : toAsciiUrl(redirect);
@@ -137,8 +136,8 @@ function sendJson(reply: FastifyReply, status: number, body: unknown): FastifyRe
  *
  * The header of core comes before `Accept`: HTTP libraries accept JSON unasked.
  */
-export function replyKind(headers: RequestContext["headers"]): "redirect" | "url" | "status" {
+export async function replyKind(headers: RequestContext["headers"]): Promise<"redirect" | "url" | "status"> {
   const asked = headers["x-auth-return-redirect"];
-  if (asked === undefined) return prefersJson(headers.accept) ? "status" : "redirect";
+  if (asked === undefined) return await prefersJson(headers.accept) ? "status" : "redirect";
   return String(asked).toLowerCase().split(/[\s,;]+/).includes("prefer-status") ? "status" : "url";
 }

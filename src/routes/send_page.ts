@@ -1,12 +1,10 @@
 /** The built-in pages of replies, and the files that they load. */
-import { stringifySetCookie } from "cookie";
 import { randomBytes } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import type { AuthInUse, RequestContext } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
 import { onHeaders } from "../http/reply_headers.ts";
-import type { Language } from "../pages/language.ts";
-import { LANGUAGE_COOKIE } from "../pages/language_choice.ts";
+import { languageCookie } from "../pages/language_cookie.ts";
 import { sourceOf } from "../pages/policy.ts";
 import type { Page, PageView, Wait } from "../pages/types.ts";
 
@@ -18,7 +16,7 @@ export async function preparePage(reply: FastifyReply, page: Page, place: PagePl
   const { languages, policy, render, siteName, look } = auth.config.pages;
   const nonce = nonceOf(reply);
   const language = await languages.choose(reply.request);
-  if (language.asked !== undefined) keepLanguage(reply, language, place);
+  if (language.asked !== undefined) reply.header("set-cookie", languageCookie(language, place));
   // Browsers apply `form-action` to redirects, too, and a sign-in ends with one to the callback URL.
   const header = policy(nonce, "callbackUrl" in page ? sourceOf(page.callbackUrl) : undefined);
   // Helmet sets one for all pages of the application, too.
@@ -47,18 +45,6 @@ function waitIn(tag: string, seconds: number): Wait {
 
 const UNITS = [[3600, "hour"], [60, "minute"]] as const;
 
-/** In seconds. */
-const YEAR = 365 * 24 * 60 * 60;
-
-/** Keeps the language for the pages and mails that follow; that of `ui_locales` until the browser is closed. */
-function keepLanguage(reply: FastifyReply, { tag, asked }: Language, { mountPath, origin }: PagePlace): void {
-  // The path of a cookie cannot have a semicolon.
-  const path = mountPath.replace(/\/[^/]*;.*$/, "") || "/";
-  const lifetime = asked === "lang" ? { maxAge: YEAR } : {};
-  const options = { ...lifetime, path, httpOnly: true, sameSite: "lax", secure: origin.secure } as const;
-  reply.header("set-cookie", stringifySetCookie(LANGUAGE_COOKIE, tag, options));
-}
-
 /** The nonces that `@fastify/helmet` made for the reply (`enableCSPNonces`), else new ones. */
 function nonceOf(reply: FastifyReply): PageView["nonce"] {
   const { cspNonce } = reply as { cspNonce?: Partial<PageView["nonce"]> | null };
@@ -66,6 +52,9 @@ function nonceOf(reply: FastifyReply): PageView["nonce"] {
   const nonce = randomBytes(16).toString("base64url");
   return { script: nonce, style: nonce };
 }
+
+/** In seconds. */
+const YEAR = 365 * 24 * 60 * 60;
 
 export async function sendAsset(reply: FastifyReply, file: string, auth: AuthInUse): Promise<FastifyReply> {
   const asset = (await auth.assets()).find(file);

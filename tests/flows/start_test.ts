@@ -129,3 +129,10 @@ Deno.test("the first request loads what it needs", async () => {
   assertEquals(["renderPage", "handleCallback", "loadAssets"].filter((name) => functions.has(name)), []);
   assert(!packages.has("@remix-run/html-template"));
 });
+
+Deno.test("what chooses the language is loaded with the first page", async () => {
+  const { packages, functions } = await start("/auth/csrf");
+  assertEquals([packages.has("negotiator"), functions.has("preferredLanguage")], [false, false]);
+  const page = await start("/auth/signin");
+  assertEquals([page.packages.has("negotiator"), page.functions.has("preferredLanguage")], [true, true]);
+});

@@ -85,7 +85,7 @@ export async function keepAttempt(
     digest: digestName(key),
     startedBy: await signedInUser(context),
     rememberMe,
-    byScript: fromApplication || replyKind(headers) !== "redirect",
+    byScript: fromApplication || await replyKind(headers) !== "redirect",
     ...rest,
   };
   const [place] = settings.attempts();

@@ -47,7 +47,7 @@ async function offerPasskey(answer: Answer, context: ProviderContext): Promise<A
   const { session, goesOn, redirect, events, byScript } = answer;
   const { userId, isNewUser } = events?.["fastify-authjs:sign-in"] ?? {};
   const { name, options } = settings.ownCookie({ name: "passkey-offer" });
-  if (fromApplication || replyKind(headers) !== "redirect") return answer;
+  if (fromApplication || await replyKind(headers) !== "redirect") return answer;
   if (byScript || !session || goesOn || redirect === undefined || userId === undefined) return answer;
   const isNewPage = isNewUser === true && core.pages?.newUser !== undefined;
   if (isNewPage || parseCookie(cookies)[name] !== undefined) return answer;
