@@ -20,5 +20,5 @@ export function languageCookie({ tag, asked }: Kept, { mountPath, origin }: Plac
   const path = mountPath.replace(/\/[^/]*;.*$/, "") || "/";
   const lifetime = asked === "lang" ? { maxAge: YEAR } : {};
   const options = { ...lifetime, path, httpOnly: true, sameSite: "lax", secure: origin.secure } as const;
-  return stringifySetCookie(NAME, tag, options);
+  return stringifySetCookie({ name: NAME, value: tag, ...options });
 }

@@ -111,7 +111,10 @@ export async function signedIn(
   const settings = instance.settings(instance.config.origin?.secure ?? options.secure ?? false);
   const user = settings.strategy === "jwt" ? options.user : await userInDatabase(settings, options);
   const { cookies } = await makeSession(user, options, settings);
-  const inject = injectWith(app, cookies.map(({ name, value, options }) => stringifySetCookie(name, value, options)));
+  const inject = injectWith(
+    app,
+    cookies.map(({ options, ...cookie }) => stringifySetCookie({ ...options, ...cookie })),
+  );
   return Object.defineProperty(inject, "user", { value: user, enumerable: true }) as SignedIn;
 }
 

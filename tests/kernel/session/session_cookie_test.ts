@@ -187,7 +187,7 @@ Deno.test("writes what core writes: whole, in chunks, and without leftovers", as
         const chunks = Math.ceil(size / CHUNK_SIZE);
         const removed = (chunks > 1 ? [NAME, `${NAME}.${chunks}`] : [])
           .filter((name) => !names.includes(name))
-          .map((name) => stringifySetCookie(name, "", { ...options, maxAge: 0 }));
+          .map((name) => stringifySetCookie({ name, value: "", ...options, maxAge: 0 }));
         const expected = [...written, ...removed];
         const expires = expected.map((line) => parseSetCookie(line).expires).find((date) => date) ??
           new Date();
