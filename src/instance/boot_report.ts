@@ -30,22 +30,24 @@ export function reportOf(auth: AuthInstance | undefined, mount: string): Report 
   const providers = [...auth.config.providers.values()];
   const secure = origin?.secure ?? false;
   const { strategy, maxAge, ownCookie } = auth.settings(secure);
-  const kept = strategy === "jwt" ? "in an encrypted cookie" : "in the database";
   const from = `${origin?.href ?? "that of each request"}, ${originSource.why}`;
-  const own = auth.hooks.flatMap(({ cookies = [] }) => cookies).map((cookie) => ownCookie(cookie).name);
-  const base = `${origin?.href ?? "<origin>"}${mount}`;
   const ids = providers.map(({ id }) => id).join(", ") || "none";
   return {
     mount,
     line: `${start} origin: ${from}; sessions: ${strategy}; providers: ${ids}.`,
-    table: toTable([
-      ["mount", mount],
-      ["origin", from],
-      ["sessions", `${strategy}: ${kept}, for ${toDuration(maxAge)}`],
-      ["cookies", [...cookieNames(core, secure, SENT_COOKIES), ...own].join(", ")],
-      ...providerRows(providers, base),
-      ...auth.hooks.flatMap(({ report }) => report?.(base) ?? []),
-    ]),
+    get table() {
+      const kept = strategy === "jwt" ? "in an encrypted cookie" : "in the database";
+      const own = auth.hooks.flatMap(({ cookies = [] }) => cookies).map((cookie) => ownCookie(cookie).name);
+      const base = `${origin?.href ?? "<origin>"}${mount}`;
+      return toTable([
+        ["mount", mount],
+        ["origin", from],
+        ["sessions", `${strategy}: ${kept}, for ${toDuration(maxAge)}`],
+        ["cookies", [...cookieNames(core, secure, SENT_COOKIES), ...own].join(", ")],
+        ...providerRows(providers, base),
+        ...auth.hooks.flatMap(({ report }) => report?.(base) ?? []),
+      ]);
+    },
     providers,
     warnings: origin === undefined ? warnings : [...warnings, ...cookieWarnings(auth.config, origin, mount)],
   };
@@ -76,7 +78,7 @@ function toLine([name, value]: Row): string {
 }
 
 /** What the log gets at boot: a line, in development the table with the warnings. */
-export function bootMessage({ line, table, warnings }: Report): string {
-  if (environment.NODE_ENV !== "development") return line;
-  return [table, ...warnings.map(({ message }) => toLine(["warning", message]))].join("\n");
+export function bootMessage(report: Report): string {
+  if (environment.NODE_ENV !== "development") return report.line;
+  return [report.table, ...report.warnings.map(({ message }) => toLine(["warning", message]))].join("\n");
 }
