@@ -1,7 +1,7 @@
 /**
  * Joins the modules of a built package to a few files. Node takes up to a millisecond to find, read and link each, and an
- * application would load a hundred and fifty of them when it starts. What is loaded later stays apart. Beside each file
- * is its source map. Deno reads the map of each file that it loads: it names lines alone, and the sources are files of
+ * application would load a hundred and fifty of them when it starts. What is loaded later stays apart. Each file has a
+ * source map. Deno reads the maps of all files that it loads, so they name only lines, and the sources are files of
  * their own.
  */
 import { decode, encode, type SourceMapSegment } from "@jridgewell/sourcemap-codec";
@@ -70,7 +70,7 @@ export async function joinModules(
   }
 }
 
-/** Where each line begins in the sources, without the places within it, which are four times as many. */
+/** Keeps where each line begins in the sources. The places within lines are four times as many. */
 function ofLines(mappings: string): string {
   return encode(
     decode(mappings).map((places) => {

@@ -41,7 +41,8 @@ const COOKIE = {
   options: {
     ...each(TEXT, "domain", "path"),
     ...each(BOOLEAN, "httpOnly", "partitioned", "secure"),
-    ...each(ANY, "expires", "maxAge", "priority", "sameSite"),
+    ...each(ANY, "maxAge", "priority", "sameSite"),
+    expires: written("a Date", (value) => value instanceof Date),
     encode: FUNCTION,
   },
 };

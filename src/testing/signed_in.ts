@@ -113,7 +113,7 @@ export async function signedIn(
   const { cookies } = await makeSession(user, options, settings);
   const inject = injectWith(
     app,
-    cookies.map(({ options, ...cookie }) => stringifySetCookie({ ...options, ...cookie })),
+    cookies.map(({ options, ...cookie }) => stringifySetCookie({ ...options, ...cookie }, options)),
   );
   return Object.defineProperty(inject, "user", { value: user, enumerable: true }) as SignedIn;
 }

@@ -187,6 +187,12 @@ const REFUSED: [what: string, settings: Settings, code: string, message: string]
     INVALID,
     "`cookies.state` cannot be sent",
   ],
+  [
+    "a cookie's end as a text",
+    { cookies: { state: { options: { expires: "tomorrow" } } } },
+    INVALID,
+    "`cookies.state.options.expires` is a string: write a Date",
+  ],
   ["a word for a boolean", { trustHost: "false" }, INVALID, '`trustHost` is "false": write true or false'],
   ["a boolean for a logger", { logger: true }, INVALID, "`logger` is true: write an object"],
   [
