@@ -42,7 +42,7 @@ export class SignInWrites {
   #credentialStored = false;
   #sessionToken: string | undefined;
   #lacksSession = false;
-  #restoreLink = () => Promise.resolve();
+  #usedLink: VerificationToken | null = null;
 
   constructor(private readonly inner: Adapter, private readonly options: SignInOptions) {
     this.adapter = wrapMethods<Adapter>(inner, {
@@ -90,8 +90,8 @@ export class SignInWrites {
         return created;
       },
       useVerificationToken: (use) => async (params) => {
-        const row = await undoIfLate(use(params), (late) => this.#restore(late, params));
-        this.#restoreLink = () => this.#restore(row, params);
+        const row = await undoIfLate(use(params), (late) => this.#restore(linkOf(late, params)));
+        this.#usedLink = linkOf(row, params);
         return row;
       },
       getUserByEmail: (get) => async (email) => {
@@ -127,7 +127,7 @@ export class SignInWrites {
 
   /** Never rejects. `failed` says whether a database, store or provider failed, so that the user can sign in again. */
   async cleanUp(failed: boolean): Promise<void> {
-    if (failed) await this.#restoreLink();
+    if (failed) await this.#restore(this.#usedLink);
     if (failed && this.#sessionToken !== undefined) await this.#deleteSession(this.#sessionToken);
     if (this.#user !== undefined) await this.#removeUser(this.#user);
     // A signed-in user was adding a passkey, which was not stored.
@@ -242,11 +242,10 @@ export class SignInWrites {
     await this.#reportFailure(problem, () => this.inner.unlinkAccount?.(account));
   }
 
-  /** Stores a used sign-in link again. Some adapters return the row without all of its columns. */
-  async #restore(row: VerificationToken | null, params: { identifier: string; token: string }): Promise<void> {
+  /** Stores a used sign-in link again. */
+  async #restore(link: VerificationToken | null): Promise<void> {
     // deno-coverage-ignore The link has to expire while its sign-in fails
-    if (row === null || row.expires.valueOf() <= Date.now()) return;
-    const link = { ...params, identifier: row.identifier ?? params.identifier, expires: row.expires };
+    if (link === null || link.expires.valueOf() <= Date.now()) return;
     const problem = "A sign-in link was used up by a sign-in that broke off: another one has to be mailed.";
     await this.#reportFailure(problem, () => this.inner.createVerificationToken?.(link));
   }
@@ -264,6 +263,14 @@ export class SignInWrites {
   #report(problem: string, cause: unknown): void {
     this.options.report(new Error(problem, { cause }));
   }
+}
+
+/** What is stored again. Some adapters return the row without all of its columns. */
+function linkOf(
+  row: VerificationToken | null,
+  params: { identifier: string; token: string },
+): VerificationToken | null {
+  return row && { ...params, identifier: row.identifier ?? params.identifier, expires: row.expires };
 }
 
 /** Some providers have an empty text for a user without an address, which would be the unique one of the first. */
