@@ -73,16 +73,32 @@ interface MailCode {
   value?: string;
 }
 
-/** A function of its own, since V8 keeps a getter, and all that it leads to, until a full garbage collection. */
-function withRequestAndCode(params: SendParams, sent: Sent, code: MailCode): VerificationMailParams {
-  let request: Request | undefined;
-  return {
-    ...params,
-    get request() {
-      return request ??= requestOf(sent);
+/** What the getters of a mail's parameters are made from. */
+const MADE_FROM = Symbol("fastify-authjs.made-from");
+
+interface Mailed {
+  readonly [MADE_FROM]: { readonly sent: Sent; readonly code: MailCode; request?: Request };
+}
+
+/** The same getters for each mail: V8 keeps a getter, and all that it leads to, until a full garbage collection. */
+const GETTERS: PropertyDescriptorMap & ThisType<Mailed> = {
+  request: {
+    enumerable: true,
+    get() {
+      const { sent, request } = this[MADE_FROM];
+      return request ?? (this[MADE_FROM].request = requestOf(sent));
     },
-    get code() {
+  },
+  code: {
+    enumerable: true,
+    get() {
+      const { code } = this[MADE_FROM];
       return code.value ??= newCode();
     },
-  };
+  },
+};
+
+function withRequestAndCode({ request: _, ...params }: SendParams, sent: Sent, code: MailCode): VerificationMailParams {
+  const mailed = Object.defineProperties({}, { ...GETTERS, [MADE_FROM]: { value: { sent, code } } });
+  return Object.assign(mailed, params) as VerificationMailParams;
 }
