@@ -47,6 +47,7 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
   const signIn = signInOf(context, adapter, signedIn);
   // Core logs an error before it answers or throws, some twice.
   const errors = new Set<Error>();
+  const told: { logger: typeof logger | undefined } = { logger };
   // A fresh object each time, since core writes into what it is given. With `raw` it answers with data.
   const config: AuthConfig & { raw: typeof raw } = {
     raw,
@@ -75,7 +76,11 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
     basePath: context.mountPath,
     trustHost: true,
     skipCSRFCheck,
-    logger: { ...logger, error: errors.add.bind(errors) },
+    logger: {
+      error: errors.add.bind(errors),
+      warn: (code) => told.logger?.warn(code),
+      debug: (message, metadata) => told.logger?.debug(message, metadata),
+    },
     ...(core.redirectProxyUrl !== undefined && { redirectProxyUrl: core.redirectProxyUrl }),
     ...(core.theme !== undefined && { theme: core.theme }),
   };
@@ -115,7 +120,10 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
   } finally {
     // Also if the application's logger throws.
     await watched?.end();
-    // V8 keeps what core makes of these until a full garbage collection, and would keep the request with it.
+    // Core assigns functions to properties. V8 keeps such a function until a full garbage collection, and would keep
+    // the request with it, to which these lead.
+    errors.clear();
+    told.logger = undefined;
     for (const made of [config.adapter, config.events] as Record<string, unknown>[]) {
       for (const name of Object.keys(made)) made[name] = undefined;
     }
