@@ -8,25 +8,46 @@ import { readOAuthError, toLoggable, toLogText } from "./provider_error.ts";
 const UTF_8 = new TextDecoder();
 
 /**
- * A response with a body in memory, which is copied without its stream. `Response.clone()` of Node 20 shares a stream
- * between the two: when the copy is garbage-collected, the body of the original is cancelled.
+ * A response with a body in memory, which is read and copied without its stream: that takes longer than to parse it,
+ * and `Response.clone()` of Node 20 shares a stream between the two: when the copy is garbage-collected, the body of
+ * the original is cancelled.
  */
 export class BufferedResponse extends Response {
   readonly #held: Uint8Array<ArrayBuffer> | string | null;
+  #isRead = false;
 
   constructor(held: Uint8Array<ArrayBuffer> | string | null, init?: ResponseInit) {
     super(held, init);
     this.#held = held;
   }
 
+  override get bodyUsed(): boolean {
+    return this.#isRead || super.bodyUsed;
+  }
+
   override clone(): BufferedResponse {
-    if (this.bodyUsed) throw new TypeError("The body of the response has been read already.");
+    this.#assertUnread();
     return new BufferedResponse(this.#held, this);
+  }
+
+  // deno-lint-ignore require-await -- an error is a rejection
+  override async text(): Promise<string> {
+    this.#assertUnread();
+    this.#isRead = true;
+    return this.peek();
+  }
+
+  override async json(): Promise<unknown> {
+    return JSON.parse(await this.text());
   }
 
   /** The body as text, which can be read all the same. */
   peek(): string {
     return typeof this.#held === "string" ? this.#held : UTF_8.decode(this.#held ?? undefined);
+  }
+
+  #assertUnread(): void {
+    if (this.bodyUsed) throw new TypeError("The body of the response has been read already.");
   }
 }
 
