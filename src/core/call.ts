@@ -120,8 +120,8 @@ export async function callCore(context: ProviderContext, call: CoreCall = {}): P
   } finally {
     // Also if the application's logger throws.
     await watched?.end();
-    // Core assigns functions to properties. V8 keeps such a function until a full garbage collection, and would keep
-    // the request with it, to which these lead.
+    // Core assigns functions to properties. V8 keeps such a function, and all that it leads to, until a full garbage
+    // collection. These lead to the request.
     errors.clear();
     told.logger = undefined;
     for (const made of [config.adapter, config.events] as Record<string, unknown>[]) {

@@ -8,9 +8,9 @@ import { readOAuthError, toLoggable, toLogText } from "./provider_error.ts";
 const UTF_8 = new TextDecoder();
 
 /**
- * A response with a body in memory, which is read and copied without its stream: that takes longer than to parse it,
- * and `Response.clone()` of Node 20 shares a stream between the two: when the copy is garbage-collected, the body of
- * the original is cancelled.
+ * A response with a body in memory, which is read and copied without its stream. To read a stream takes longer than to
+ * parse the JSON in it. And `Response.clone()` of Node 20 shares the stream: when the copy is garbage-collected, the
+ * body of the original is cancelled.
  */
 export class BufferedResponse extends Response {
   readonly #held: Uint8Array<ArrayBuffer> | string | null;
