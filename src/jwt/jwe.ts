@@ -22,6 +22,7 @@ import {
   timingSafeEqual,
 } from "node:crypto";
 import { decodeBase64Url, isObject, parseJsonObject } from "../utils/decode.ts";
+import { plainCopy } from "../utils/plain_copy.ts";
 
 export interface Opened {
   readonly claims: JWT;
@@ -156,7 +157,7 @@ export async function encode(params: JWTEncodeParams): Promise<string> {
   const { token = {}, secret, salt, maxAge = 30 * 24 * 60 * 60 } = params;
   // A `jwt` callback can return anything: core says what is wrong with it.
   if (!isObject(token)) return await coreEncode(params);
-  const claims: JWT = structuredClone(token);
+  const claims: JWT = plainCopy(token, structuredClone);
   claims.iat = Math.floor(Date.now() / 1000);
   claims.exp = claims.iat + maxAge;
   claims.jti = randomUUID();

@@ -45,7 +45,7 @@ export async function createSession(params: SignInParams, request: SignInRequest
   const kind = typeof claims === "object" ? Object.prototype.toString.call(claims).slice(8, -1) : typeof claims;
   if (kind !== "Object") throw new TypeError(`\`callbacks.jwt\` returned ${kind}, and no token.`);
   // Another request may have refreshed what the browser's session has.
-  if (!request.goesOn) return await createToken(claims, settings.live.newest(token), params, request);
+  if (!request.goesOn) return await createToken(claims, token && settings.live.newest(token), params, request);
   // None may refresh it meanwhile: what it gets would be lost.
   const name = await sessionName(token, settings);
   const { session } = await updateInTurn(name, token, async (newest) => {
