@@ -149,6 +149,17 @@ Deno.test("refused passwords are a line each in the log, at level info and witho
     assertEquals(log.filter(({ level }) => level > 30), []);
   }));
 
+Deno.test("what a logger writes to the error of a wrong password is not on the next one", async () => {
+  const errors: Error[] = [];
+  const logger = { error: (error: Error) => void errors.push(Object.assign(error, { attempt: errors.length })) };
+  await withApp(async ({ client }) => {
+    for (const password of ["wrong", "wrong, too"]) await send("a form", client, { username: "ada", password });
+    const kept = errors.map((error) => [error instanceof CredentialsSignin, Reflect.get(error, "attempt")]);
+    assertEquals(kept, [[true, 0], [true, 1]]);
+    assertFalse("attempt" in Object.getPrototypeOf(errors[0]));
+  }, { config: { logger } });
+});
+
 Deno.test("authorize() gets the fields as texts, and the request they came in", async () => {
   const seen: { fields: Fields; request: Request; body: unknown }[] = [];
   await withApp(async ({ client }) => {
