@@ -152,7 +152,7 @@ export const EXPIRED: Refusal = refusal("JWTExpired", '"exp" claim timestamp che
 /** Core's tolerance for the clocks of two machines, in seconds. */
 const CLOCK_TOLERANCE = 15;
 
-/** Seals a structured clone of the claims with fresh `iat`, `exp` and `jti`. Throws what core throws. */
+/** Seals a copy of the claims with fresh `iat`, `exp` and `jti`. Throws what core throws. */
 export async function encode(params: JWTEncodeParams): Promise<string> {
   const { token = {}, secret, salt, maxAge = 30 * 24 * 60 * 60 } = params;
   // A `jwt` callback can return anything: core says what is wrong with it.

@@ -28,7 +28,7 @@ const HANDLERS: Readonly<Record<string, (context: ProviderContext) => Promise<An
   credentials: authorizeUser,
 };
 
-/** What core throws if there is no user. Made once: for its stack V8 takes a tenth of such a request. */
+/** What core throws if there is no user. Made once: to capture its stack takes V8 a tenth of such a request. */
 const WRONG_CREDENTIALS = new CredentialsSignin();
 
 async function authorizeUser(context: ProviderContext): Promise<Answer> {
