@@ -125,7 +125,7 @@ function methodOf(input: Parameters<Fetch>[0], init: RequestInit | undefined): s
 /** Made once: with its stack it costs more than the rest of a request. */
 const OVER = new DOMException("The request is over.", "AbortError");
 
-/** Sends a request and reads the whole response within the timeout. Afterwards the request is aborted. */
+/** Sends a request and reads the whole response within the timeout. If that fails, the request is aborted. */
 async function exchange(
   provider: string,
   href: string,
@@ -155,8 +155,9 @@ async function exchange(
       broken,
       late: `"${provider}" did not answer in full within ${timeout} ms at ${href}.`,
     });
-  } finally {
+  } catch (error) {
     abort.abort(OVER);
+    throw error;
   }
 }
 
