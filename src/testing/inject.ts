@@ -58,3 +58,11 @@ export function refuseInProduction(what: string): void {
   if (environment.NODE_ENV !== "production") return;
   throw invalidConfig(`${what} of fastify-authjs/testing is for tests, and does not work under NODE_ENV=production.`);
 }
+
+/** Refuses an option that `what` does not have. */
+export function assertOptions(options: object, names: readonly string[], what: string): void {
+  const unknown = Object.keys(options).find((name) => !names.includes(name));
+  if (unknown !== undefined) {
+    throw invalidConfig(`\`${unknown}\` is no option of ${what}: there are ${names.join(", ")}.`);
+  }
+}

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import type { LightMyRequestResponse } from "fastify";
 import { invalidConfig } from "../errors.ts";
 import type { Profile } from "../types.ts";
-import { injectWith, type InjectWithCookies, refuseInProduction, type TestedApp } from "./inject.ts";
+import { assertOptions, injectWith, type InjectWithCookies, refuseInProduction, type TestedApp } from "./inject.ts";
 import { issuerService, type IssuerUser, loadMockServer, USER } from "./issuer_service.ts";
 
 /** Settings of {@linkcode startIssuer}. */
@@ -77,6 +77,7 @@ export interface TestIssuer extends AsyncDisposable {
    * application's callback.
    * @param app The application; it may still be starting.
    * @returns The application's `inject()` for the user who signed in.
+   * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for an unknown option.
    * @throws {Error} with what the application answered, if the sign-in failed.
    */
   signIn(app: TestedApp, options?: IssuerSignInOptions): Promise<InjectWithCookies>;
@@ -90,8 +91,8 @@ export interface TestIssuer extends AsyncDisposable {
  * every client and every secret. It needs the package `oauth2-mock-server`.
  * @returns The provider, to be closed at the end of the test: `await using issuer = await startIssuer()`, or
  * `issuer.close()`.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for a `lifetime` that is none, without `oauth2-mock-server`,
- * and under `NODE_ENV=production`.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for an unknown option, a `lifetime` that is none,
+ * without `oauth2-mock-server`, and under `NODE_ENV=production`.
  *
  * @example
  * ```ts
@@ -116,6 +117,7 @@ export interface TestIssuer extends AsyncDisposable {
  */
 export async function startIssuer(options: IssuerOptions = {}): Promise<TestIssuer> {
   refuseInProduction("startIssuer()");
+  assertOptions(options, ["user", "lifetime", "port"], "startIssuer()");
   const { user = ADA, lifetime = 3600, port = 0 } = options;
   if (!(Number.isFinite(lifetime) && lifetime >= 0)) {
     throw invalidConfig("`lifetime` of startIssuer() must be a number of seconds, 0 or more.");
@@ -168,8 +170,10 @@ const FORM = { accept: "application/json", "content-type": "application/x-www-fo
 async function signInAtIssuer(
   app: TestedApp,
   issuer: string,
-  { user, provider = "issuer", prefix = "/auth", parameters = {} }: IssuerSignInOptions,
+  options: IssuerSignInOptions,
 ): Promise<InjectWithCookies> {
+  assertOptions(options, ["user", "provider", "prefix", "parameters"], "issuer.signIn()");
+  const { user, provider = "issuer", prefix = "/auth", parameters = {} } = options;
   const inject = injectWith(app);
   const csrf = await inject(`${prefix}/csrf`);
   // With `skipCSRFCheck` there is no token, and the answer is empty.

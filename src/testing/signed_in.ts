@@ -9,7 +9,7 @@ import { authInstance } from "../instance/auth_instance.ts";
 import { createSession, type NewSession } from "../session/create.ts";
 import type { SessionSettings } from "../session/settings.ts";
 import type { Account, FastifyAuthConfig, Profile, User } from "../types.ts";
-import { injectWith, type InjectWithCookies, refuseInProduction, type TestedApp } from "./inject.ts";
+import { assertOptions, injectWith, type InjectWithCookies, refuseInProduction, type TestedApp } from "./inject.ts";
 
 /** Who is signed in, and how. */
 export interface SignedInOptions {
@@ -136,10 +136,7 @@ function assertArguments(app: TestedApp, config: FastifyAuthConfig, options: Sig
         `\`await signedIn(app, config, { user: { name: "Ada" } })\`. ${problem}`,
     );
   }
-  const unknown = Object.keys(options).find((name) => !OPTIONS.includes(name));
-  if (unknown !== undefined) {
-    throw invalidConfig(`\`${unknown}\` is no option of signedIn(): there are ${OPTIONS.join(", ")}.`);
-  }
+  assertOptions(options, OPTIONS, "signedIn()");
   // By its method: test runners have a `Date` of their own.
   const { expires } = options;
   if (expires !== undefined && Number.isNaN(expires.getTime?.() ?? NaN)) {

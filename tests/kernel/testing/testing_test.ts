@@ -6,6 +6,7 @@ import {
   createAuth,
   FastifyAuth,
   type FastifyAuthConfig,
+  FastifyAuthError,
   getSession,
   memoryStore,
   requireSession,
@@ -266,6 +267,15 @@ Deno.test("startIssuer(): mistakes get errors that say what to change", async ()
   await using app = await testApp(issuerConfig([issuer.provider()]));
   const user = { name: "Ada" } as never;
   await assertRejects(() => issuer.signIn(app, { user }), Error, "The user has no `sub`");
+});
+
+Deno.test("startIssuer() and issuer.signIn(): an unknown option is an error", async () => {
+  const unknown = (what: string) => `\`scopes\` is no option of ${what}: there are user, `;
+  const options = { scopes: [] } as object;
+  await assertRejects(() => startIssuer(options), FastifyAuthError, unknown("startIssuer()"));
+  await using issuer = await startIssuer();
+  await using app = await testApp(issuerConfig([issuer.provider()]));
+  await assertRejects(() => issuer.signIn(app, options), FastifyAuthError, unknown("issuer.signIn()"));
 });
 
 Deno.test("signedIn(): mistakes get errors that say what to change", async () => {
