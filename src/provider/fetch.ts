@@ -122,9 +122,6 @@ function methodOf(input: Parameters<Fetch>[0], init: RequestInit | undefined): s
   return (init?.method ?? (input instanceof Request ? input.method : "GET")).toUpperCase();
 }
 
-/** Made once: with its stack it costs more than the rest of a request. */
-const OVER = new DOMException("The request is over.", "AbortError");
-
 /** Sends a request and reads the whole response within the timeout. If that fails, the request is aborted. */
 async function exchange(
   provider: string,
@@ -156,7 +153,7 @@ async function exchange(
       late: `"${provider}" did not answer in full within ${timeout} ms at ${href}.`,
     });
   } catch (error) {
-    abort.abort(OVER);
+    abort.abort();
     throw error;
   }
 }

@@ -91,8 +91,8 @@ export interface TestIssuer extends AsyncDisposable {
  * every client and every secret. It needs the package `oauth2-mock-server`.
  * @returns The provider, to be closed at the end of the test: `await using issuer = await startIssuer()`, or
  * `issuer.close()`.
- * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for an unknown option, a `lifetime` that is none,
- * without `oauth2-mock-server`, and under `NODE_ENV=production`.
+ * @throws {FastifyAuthError} `FST_AUTHJS_CONFIG_INVALID` for an unknown option, a `lifetime` that is none, without
+ * `oauth2-mock-server`, and under `NODE_ENV=production`.
  *
  * @example
  * ```ts
