@@ -8,21 +8,26 @@ import { readOAuthError, toLoggable, toLogText } from "./provider_error.ts";
 const UTF_8 = new TextDecoder();
 
 /**
- * A response with a body in memory, which is read and copied without its stream. To read a stream takes longer than to
- * parse the JSON in it. And `Response.clone()` of Node 20 shares the stream: when the copy is garbage-collected, the
- * body of the original is cancelled.
+ * A response with a body in memory, which is read and copied without a stream. To make or read a stream takes longer
+ * than to parse the JSON in it. And `Response.clone()` of Node 20 shares the stream: when the copy is
+ * garbage-collected, the body of the original is cancelled.
  */
 export class BufferedResponse extends Response {
   readonly #held: Uint8Array<ArrayBuffer> | string | null;
   #isRead = false;
+  #streamed: Response | undefined;
 
   constructor(held: Uint8Array<ArrayBuffer> | string | null, init?: ResponseInit) {
-    super(held, init);
+    super(null, init);
     this.#held = held;
   }
 
+  override get body(): ReadableStream<Uint8Array<ArrayBuffer>> | null {
+    return this.#whole().body;
+  }
+
   override get bodyUsed(): boolean {
-    return this.#isRead || super.bodyUsed;
+    return this.#isRead || this.#streamed?.bodyUsed === true;
   }
 
   override clone(): BufferedResponse {
@@ -41,9 +46,35 @@ export class BufferedResponse extends Response {
     return JSON.parse(await this.text());
   }
 
+  override async arrayBuffer(): Promise<ArrayBuffer> {
+    return await this.#unread().arrayBuffer();
+  }
+
+  override async blob(): Promise<Blob> {
+    return await this.#unread().blob();
+  }
+
+  override async bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    return new Uint8Array(await this.arrayBuffer());
+  }
+
+  override async formData(): Promise<FormData> {
+    return await this.#unread().formData();
+  }
+
   /** The body as text, which can be read all the same. */
   peek(): string {
     return typeof this.#held === "string" ? this.#held : UTF_8.decode(this.#held ?? undefined);
+  }
+
+  /** The same with a stream, which is made once somebody wants that. */
+  #whole(): Response {
+    return this.#streamed ??= new Response(this.#held, this);
+  }
+
+  #unread(): Response {
+    this.#assertUnread();
+    return this.#whole();
   }
 
   #assertUnread(): void {

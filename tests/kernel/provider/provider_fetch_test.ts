@@ -89,6 +89,55 @@ Deno.test("limitedFetch() gives a response that is read once, as text or JSON, w
   await assertRejects(() => page.json(), SyntaxError);
 });
 
+Deno.test("limitedFetch() gives a response that is read once, in whichever form", async () => {
+  const type = "application/x-www-form-urlencoded";
+  const { inner } = answering(() =>
+    new Response(new Uint8Array([97, 61, 0xc3, 0xa4]), { headers: { "content-type": type } })
+  );
+  const forms: { readonly [form: string]: (response: Response) => Promise<unknown> } = {
+    text: (response) => response.text(),
+    arrayBuffer: async (response) => new TextDecoder().decode(await response.arrayBuffer()),
+    bytes: async (response) => new TextDecoder().decode(await response.bytes()),
+    blob: async (response) => await (await response.blob()).text(),
+    formData: async (response) => `a=${(await response.formData()).get("a")}`,
+    body: async (response) => await new Blob(await Array.fromAsync(response.body!)).text(),
+  };
+  for (const [first, read] of Object.entries(forms)) {
+    const response = await limitedFetch("op", inner, DEVELOPMENT)("https://idp.example/page");
+    assertEquals(response.body, response.body, first);
+    assertEquals(await read(response.clone()), "a=ä", first);
+    assertFalse(response.bodyUsed, first);
+    assertEquals(await read(response), "a=ä", first);
+    assert(response.bodyUsed, first);
+    for (const [then, again] of Object.entries(forms)) {
+      if (then !== "body") await assertRejects(() => again(response), TypeError, undefined, `${first}, ${then}`);
+    }
+  }
+});
+
+Deno.test("limitedFetch() takes a body that can be iterated and has no reader, and ends one that is too large", async () => {
+  let isEnded = false;
+  async function* bytes(count: number) {
+    try {
+      for (let i = 0; i < count; i++) yield new Uint8Array(512 * 1024).fill(97);
+    } finally {
+      isEnded = true;
+    }
+  }
+  for (const hasReader of [false, true]) {
+    const withBody = (count: number) => {
+      const body = hasReader ? ReadableStream.from(bytes(count)) : bytes(count);
+      return Object.defineProperty(new Response(null), "body", { value: body });
+    };
+    const fetched = limitedFetch("op", answering(() => withBody(2)).inner, DEVELOPMENT)("https://idp.example/page");
+    assertEquals((await (await fetched).text()).length, 1024 * 1024);
+    isEnded = false;
+    const bounded = limitedFetch("op", answering(() => withBody(5)).inner, DEVELOPMENT);
+    await assertRejects(() => bounded("https://idp.example/page"), FastifyAuthError, "over 1048576 bytes");
+    assert(isEnded);
+  }
+});
+
 Deno.test("limitedFetch() takes a Request and a URL as well", async () => {
   const { inner } = answering(() => new Response("x"));
   const bounded = limitedFetch("op", inner, PRODUCTION);
