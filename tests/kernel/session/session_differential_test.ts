@@ -147,8 +147,11 @@ async function anyToken(
 function mangled(random: Random, token: string): string {
   const at = random.int(token.length);
   switch (random.int(12)) {
-    case 0:
-      return token.slice(0, at) + random.pick(["A", "_", "=", "!", "."]) + token.slice(at + 1);
+    case 0: {
+      // Another one than is there: one token in sixty would stay as it is.
+      const others = ["A", "_", "=", "!", "."].filter((each) => each !== token[at]);
+      return token.slice(0, at) + random.pick(others) + token.slice(at + 1);
+    }
     case 1:
       return token.slice(0, at);
     case 2:
