@@ -13,7 +13,7 @@ browserTest(
   "G1: after signing out, Back does not show a guarded page again",
   async (page) => {
     const auth = createAuth(testConfig());
-    await using app = Fastify() as FastifyInstance;
+    await using app = Fastify({ forceCloseConnections: true }) as FastifyInstance;
     await app.register(auth.plugin, { prefix: "/auth" });
     app.addContentTypeParser(
       "application/x-www-form-urlencoded",

@@ -34,9 +34,8 @@ async function withScene(run: (scene: Scene) => Promise<void>): Promise<void> {
     maxAge: 600,
     sendVerificationRequest: ({ url }: { url: string }) => void links.push(url),
   };
-  await using app = await testApp(
-    testConfig({ adapter: memoryAdapter(tables), providers: [email as never] }),
-  );
+  const config = testConfig({ adapter: memoryAdapter(tables), providers: [email as never] });
+  await using app = await testApp(config, { forceCloseConnections: true });
   const seen: Seen[] = [];
   app.addHook("onRequest", (request, _reply, done) => {
     const { referer, origin } = request.headers;

@@ -19,7 +19,7 @@ browserTest(
         },
       },
     }) as FastifyAuthConfig);
-    await using app = Fastify() as unknown as FastifyInstance & AsyncDisposable;
+    await using app = Fastify({ forceCloseConnections: true }) as unknown as FastifyInstance & AsyncDisposable;
     await app.register(auth.plugin, { prefix: "/auth" });
     app.get("/guarded", { onRequest: auth.requireSession() }, (_request, reply) => {
       return reply.type("text/html").send("<h1>guarded</h1>");
