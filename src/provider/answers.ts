@@ -67,7 +67,7 @@ export class BufferedResponse extends Response {
     return typeof this.#held === "string" ? this.#held : UTF_8.decode(this.#held ?? undefined);
   }
 
-  /** The same with a stream, which is made once somebody wants that. */
+  /** The same response with a stream, which is made when it is first asked for. */
   #whole(): Response {
     return this.#streamed ??= new Response(this.#held, this);
   }

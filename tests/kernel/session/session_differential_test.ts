@@ -148,7 +148,7 @@ function mangled(random: Random, token: string): string {
   const at = random.int(token.length);
   switch (random.int(12)) {
     case 0: {
-      // Another one than is there: one token in sixty would stay as it is.
+      // Never the character that is there: the token would stay valid.
       const others = ["A", "_", "=", "!", "."].filter((each) => each !== token[at]);
       return token.slice(0, at) + random.pick(others) + token.slice(at + 1);
     }
