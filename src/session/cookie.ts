@@ -29,12 +29,11 @@ export const CHUNK_SIZE = 4096 - 160;
 
 const MOST_CHUNKS = 16;
 
-/** Node refuses requests with more characters of headers, unless it is told not to. */
-const LONGEST_BY_DEFAULT = 16_384;
+/** No longer token is made: some of its cookies would not be read. */
+export const LONGEST_TOKEN = MOST_CHUNKS * CHUNK_SIZE;
 
-export function longestToken(cookieLimit: number): number {
-  return Math.min(Math.max(LONGEST_BY_DEFAULT, cookieLimit), MOST_CHUNKS * CHUNK_SIZE);
-}
+/** Node refuses requests with more characters of headers, unless it is told not to. */
+export const LONGEST_BY_DEFAULT = 16_384;
 
 /**
  * Reads the session token. Of a whole cookie and chunks the whole one counts: writing chunks removes it, so it
@@ -54,13 +53,9 @@ export function readSessionCookie(header: string | undefined, name: string): Ses
     : [...chunks, ...possibleParts(name).slice(chunks.length + 1).filter((key) => cookies[key])];
   if (names.length > MOST_CHUNKS) return { token: "", names: names.slice(0, MOST_CHUNKS) };
   const token = whole || chunks.map((key) => cookies[key]).join("");
-  return { token, names, isRepeated: isRepeated(names[0]!, header) };
-}
-
-function isRepeated(name: string, header: string): boolean {
-  const next = `; ${name}=`;
-  const first = header.startsWith(`${name}=`) ? 0 : header.indexOf(next) + 1;
-  return header.includes(next, first);
+  const pair = `; ${names[0]}=`;
+  const first = header.startsWith(pair.slice(2)) ? 0 : header.indexOf(pair) + 1;
+  return { token, names, isRepeated: header.includes(pair, first) };
 }
 
 export function isSessionPart(key: string, name: string): boolean {

@@ -12,7 +12,7 @@ import { COOKIE_MAX_AGE, EPHEMERAL_MAX_AGE, lifetimesOf, newExpiry } from "../co
 import type { ResolvedConfig } from "../config/resolve.ts";
 import type { SessionHooks } from "../features/feature.ts";
 import { decode, encode, type Opened } from "../jwt/jwe.ts";
-import { longestToken } from "./cookie.ts";
+import { LONGEST_BY_DEFAULT, LONGEST_TOKEN } from "./cookie.ts";
 import { type LiveSessions, REQUEST_LIMIT_MS } from "./live_sessions.ts";
 import { isEphemeral, rowsForUse, type TokenUse } from "./name.ts";
 import { placeOf } from "../store/sealed_value.ts";
@@ -58,7 +58,8 @@ export function longestUse(core: CoreConfig): number {
 }
 
 function ofScheme({ config, hooks, live, store }: InUse, secure: boolean) {
-  const { core, refresh, sessionCookieLimit } = config;
+  const { core, refresh } = config;
+  const cookieLimit = Math.min(config.sessionCookieLimit, LONGEST_TOKEN);
   const strategy = strategyOf(core);
   const { jwt, ownTokens } = codecOf(core);
   const hiddenClaims = strategy === "jwt" ? hooks.flatMap(({ hiddenClaims = [] }) => hiddenClaims) : [];
@@ -71,8 +72,8 @@ function ofScheme({ config, hooks, live, store }: InUse, secure: boolean) {
     strategy,
     cookie,
     /** The most bytes of a cookie with a token, and the most characters of one that is looked at. */
-    cookieLimit: sessionCookieLimit,
-    longestToken: longestToken(sessionCookieLimit),
+    cookieLimit,
+    longestToken: Math.max(LONGEST_BY_DEFAULT, cookieLimit),
     /** The cookies of what continues from one request of a browser to the next, besides the session. */
     csrfCookie: cookieOf("csrfToken"),
     callbackUrlCookie: cookieOf("callbackUrl"),

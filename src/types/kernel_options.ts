@@ -49,7 +49,8 @@ export interface KernelOptions {
    */
   adapterTimeout?: number;
   /**
-   * How large the session cookie of the "jwt" strategy may get, in bytes, with the names of its chunks; 0 for no limit.
+   * How large the session cookie of the "jwt" strategy may get, in bytes, with the names of its chunks, up to 62,976; 0
+   * for that many.
    * A sign-in whose session is larger fails with `error=SessionTooLarge`; a read or an update that would exceed the
    * limit leaves the cookie as it is. Either is logged with the names of the largest claims.
    *

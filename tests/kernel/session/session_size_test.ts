@@ -235,6 +235,17 @@ Deno.test("sessionCookieLimit is kept to the byte, in one cookie and in several"
   }
 });
 
+Deno.test("without a limit a session is as large as can be read, in 16 cookies", async () => {
+  await using app = await testApp(testConfig({ ...grown(34_000), sessionCookieLimit: 0 }));
+  const client = new Client(app);
+  await client.signIn(ada);
+  assert(held(client).length > 8);
+  assertEquals((await client.get("/me")).json().session.user.name, "ada");
+  await using larger = await testApp(testConfig({ ...grown(70_000), sessionCookieLimit: 0 }));
+  const answer = await new Client(larger).signIn(ada);
+  assertStringIncludes(String(answer.headers.location), "error=SessionTooLarge");
+});
+
 const grown = (bytes: number): Partial<FastifyAuthConfig> => ({
   callbacks: { jwt: ({ token }) => ({ ...token, groups: secretOf(bytes) }) },
 });
