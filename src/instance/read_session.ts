@@ -65,8 +65,13 @@ async function read(reads: RequestReads, latest: LatestRead): Promise<SessionRea
       // The cookies of the client are those of another session, or of none.
       if (settings.use === "header") found = { ...found, update: undefined };
     }
-    if (sessionReads.hasSubscribers) publish(auth, found, began);
-    if (found.update !== undefined && !isWrittenBack(request)) {
+    if (sessionReads.hasSubscribers) {
+      const { session, failure } = found;
+      const result = failure !== undefined ? "unknown" : session === null ? "none" : "session";
+      const duration = (monotonicNow() - began) / 1000;
+      sessionReads.publish({ strategy: strategyOf(auth.config.core), result, duration } satisfies SessionReadEvent);
+    }
+    if (found.session !== null && found.update !== undefined && !isWrittenBack(request)) {
       latest.context!.logger.warnOnce("lost renewal", lostAt(request), "FST_AUTHJS_WARN_LOST_COOKIE");
     }
     return found;
@@ -118,15 +123,6 @@ export function presentedToken(request: SessionRequest, config: FastifyAuthConfi
   }
   const cookie = readSessionCookie(RequestReads.of(request).cookies(config), settings.cookie.name);
   return cookie.names.length === 0 ? undefined : { cookie, settings };
-}
-
-function publish({ config }: AuthInstance, { session, failure }: SessionRead, began: number): void {
-  const event: SessionReadEvent = {
-    strategy: strategyOf(config.core),
-    result: failure !== undefined ? "unknown" : session === null ? "none" : "session",
-    duration: (monotonicNow() - began) / 1000,
-  };
-  sessionReads.publish(event);
 }
 
 const lostAt = ({ routeOptions }: SessionRequest) =>

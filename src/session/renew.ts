@@ -51,7 +51,7 @@ export async function runCallbacks(opened: OpenToken, context: ReadContext): Pro
   const isOurs = callbacks.jwt === undefined && callbacks.session === undefined;
   if (use === "header" || (!update && !due && (isOurs || isUnchanged(token, opened)))) return read;
   try {
-    const sealed = await reseal(opened, token, context);
+    const sealed = await reseal({ ...opened, due }, token, context);
     // Whether the token is renewed is known only after the session callback.
     const end = sealed === undefined ? ends.kept : canSetCookie() ? ends.renewed() : expires;
     return { ...(sealed !== undefined && { sealed }), ...read, expires: end, session: withEnd(session, expires, end) };

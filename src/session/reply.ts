@@ -66,9 +66,9 @@ export function carryLate(reads: RequestReads): void {
  * Keeps a reply that gives a session cookie from shared caches, whatever hooks have set. Warns if another plugin sets
  * that cookie: its value could not be read, and it comes again.
  */
-function checkCookies({ carried, updates, isOfAction }: RequestReads, reply: FastifyReply): void {
+function checkCookies({ carried, current }: RequestReads, reply: FastifyReply): void {
   const { raw } = reply;
-  const refused = isOfAction ? undefined : updates.find(({ givesToken }) => !givesToken);
+  const refused = current.find(({ givesToken }) => !givesToken);
   if (refused && valuesOf(raw, "set-cookie").some((line) => isForeign(line, refused.name))) {
     warnOnce(refused, namesake(refused.name), "FST_AUTHJS_WARN_COOKIE");
   }
@@ -101,7 +101,6 @@ function carry(update: Update, reads: RequestReads, head: Held, set: (lines: str
 
 /** Sets the cookies of an action in place of those of the same names, also if the handler writes the head. */
 export function setCookies(reply: FastifyReply, cookies: readonly SetCookie[]): void {
-  RequestReads.of(reply.request).isOfAction = true;
   const lines = linesWith(cookies, reply, (name) => cookies.some((cookie) => cookie.name === name));
   reply.removeHeader("set-cookie").header("set-cookie", lines);
   onHeaders(reply.raw, () => {

@@ -44,8 +44,6 @@ export class RequestReads {
   updates: readonly Update[] = [];
   /** Whether Fastify has sent the reply, with the cookies of the reads before that. */
   isSent = false;
-  /** Whether an action has set cookies of the reply. */
-  isOfAction = false;
   readonly carried: string[] = [];
   /** The reply; none for a request that was made from another. */
   reply: FastifyReply | undefined;
@@ -58,21 +56,18 @@ export class RequestReads {
   static of(request: SessionRequest): RequestReads {
     const holder = request as SessionRequest & { [READS]?: RequestReads };
     const known = holder[READS];
+    if (known === undefined) return holder[READS] = new RequestReads(request);
     const { headers } = request;
-    if (known !== undefined) {
-      if (known.#headers === headers) return known;
-      // If a hook or a validator has set `request.headers`, each access makes another object.
-      const { cookie, authorization } = known.#headers;
-      if (known.request === request && cookie === headers.cookie && authorization === headers.authorization) {
-        return known;
-      }
-    }
-    const reads = new RequestReads(request);
-    const isMade = known !== undefined && known.request !== request;
-    reads.isSent = isMade || known?.isSent === true;
+    if (known.#headers === headers) return known;
+    const isMade = known.request !== request;
+    // If a hook or a validator has set `request.headers`, each access makes another object.
+    const { cookie, authorization } = known.#headers;
+    if (!isMade && cookie === headers.cookie && authorization === headers.authorization) return known;
+    const reads = holder[READS] = new RequestReads(request);
+    reads.isSent = isMade || known.isSent;
     // A hook may set another Cookie header: the reply is the same.
-    if (!isMade) reads.reply = known?.reply;
-    return holder[READS] = reads;
+    if (!isMade) reads.reply = known.reply;
+    return reads;
   }
 
   /** One read for each configuration, however many hooks and handlers ask. `read` never rejects. */

@@ -227,16 +227,21 @@ Deno.test("a session that is due is left to the next request by a socket, withou
   const tables: MemoryTables = { users: new Map(), accounts: [], sessions: new Map(), tokens: [] };
   tables.users.set("id-ada", { id: "id-ada", name: "ada", email: "ada@example.com", emailVerified: null } as never);
   const callbacks: FastifyAuthConfig["callbacks"] = { jwt: ({ token }) => token };
-  for (const overrides of [{}, { callbacks }, { adapter: memoryAdapter(tables) }]) {
+  // In time a session may get too large.
+  let big = "";
+  const grows: FastifyAuthConfig["callbacks"] = { jwt: ({ token }) => ({ ...token, big }) };
+  for (const overrides of [{}, { callbacks }, { callbacks: grows }, { adapter: memoryAdapter(tables) }]) {
     const { logger, lines } = captureLog();
     const { app, client, address } = await socketApp(overrides, { logger });
     await using _app = app;
     await client.signIn(ada);
     await withClock(async (clock) => {
       clock.now += 5 * 86_400_000;
+      big = "x".repeat(10_000);
       await using socket = await opened(`${address}/guarded`, { cookie: client.cookie! });
       assertEquals((await socket.next())?.user.name, "ada");
       assertEquals(lines.filter(({ code }) => code === "FST_AUTHJS_WARN_LOST_COOKIE"), []);
+      big = "";
       assertEquals(setCookies(await client.get("/me")).length, 1);
     });
   }

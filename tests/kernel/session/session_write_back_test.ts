@@ -3,6 +3,7 @@ import { assert, assertEquals, assertFalse, assertMatch, assertStringIncludes } 
 import { decode, encode, type JWT } from "@auth/core/jwt";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { createAuth, FastifyAuth, type FastifyAuthConfig, getSession, requireSession } from "fastify-authjs";
+import { Buffer } from "node:buffer";
 import { captureLog, SECRET, testApp, testConfig } from "../../support/app.ts";
 import { type Answer, Client, setCookies } from "../../support/client.ts";
 import { testStore } from "../../support/test_store.ts";
@@ -511,6 +512,41 @@ Deno.test("a token that is new after the head was written is lost, and the log s
   const losses = lines.filter(({ code }) => code === "FST_AUTHJS_WARN_LOST_COOKIE");
   assertEquals(losses.length, 1);
   assertStringIncludes(losses[0]!.msg, "before the head is sent");
+});
+
+Deno.test("outside of the scope of the plugin a renewal is lost, and a cookie that is none is not", async () => {
+  const { logger, lines } = captureLog();
+  const config = testConfig(counting);
+  await using app = Fastify({ logger }) as FastifyInstance;
+  await app.register(async (scope) => await scope.register(FastifyAuth(config), { prefix: "/auth" }));
+  app.get("/outside", (request) => getSession(request, config));
+  const losses = () => lines.filter(({ code }) => code === "FST_AUTHJS_WARN_LOST_COOKIE").map(({ msg }) => msg);
+  await app.inject({ url: "/outside", headers: { cookie: `${NAME}=broken` } });
+  assertEquals(losses(), []);
+  await app.inject({ url: "/outside", headers: { cookie: `${NAME}=${await sealed({ name: "ada" })}` } });
+  assertEquals(losses().length, 1);
+  assertStringIncludes(losses()[0]!, "/outside");
+});
+
+Deno.test("a sign-in that replaces a broken cookie, which a hook has read before, is not taken for another plugin", async () => {
+  const { logger, lines } = captureLog();
+  const jwt: FastifyAuthConfig["jwt"] = {
+    encode: ({ token }) => `${Buffer.from(JSON.stringify(token)).toString("base64url")}.signed`,
+    decode({ token = "" }) {
+      const [text = ""] = token.split(".");
+      return text === "gone" ? null : JSON.parse(Buffer.from(text, "base64url").toString());
+    },
+  };
+  const config = testConfig({ jwt });
+  await using app = Fastify({ logger }) as FastifyInstance;
+  app.addHook("preHandler", async (request) => void await getSession(request, config));
+  await app.register(FastifyAuth(config), { prefix: "/auth" });
+  const client = new Client(app);
+  const csrfToken = await client.csrfToken();
+  client.cookies.set(NAME, "gone.signed");
+  await client.post("/auth/callback/credentials", { csrfToken, ...ada });
+  assertEquals((await client.get("/auth/session")).json().user.name, "ada");
+  assertEquals(lines.filter(({ code }) => code === "FST_AUTHJS_WARN_COOKIE"), []);
 });
 
 Deno.test("a reply that is no WebSocket sends it, whatever the request asks for", async () => {
