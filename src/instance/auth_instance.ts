@@ -41,7 +41,9 @@ export class AuthInstance {
     this.#done = before === undefined ? new Set() : before.#done;
     const { refresh: { store }, signIns: { timeout } } = resolved;
     this.store = store && new SharedStore(store, timeout, config.tenant);
-    this.anyStore = this.store ?? before?.anyStore ?? new SharedStore(memoryStore(), timeout, config.tenant);
+    // Not one that the tenant had set before.
+    const inProcess = before?.store === undefined ? before?.anyStore : undefined;
+    this.anyStore = this.store ?? inProcess ?? new SharedStore(memoryStore(), timeout, config.tenant);
     this.live = before?.live ?? new LiveSessions();
     this.memory = before?.memory ?? new Map();
   }

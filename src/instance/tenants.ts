@@ -51,6 +51,12 @@ export class Tenants {
     return await config;
   }
 
+  /** The instance of a configuration with a `tenant`, of which it takes over what is known. */
+  instanceOf(config: FastifyAuthConfig): AuthInstance {
+    const before = this.#known.get(config.tenant!);
+    return authInstance(config, before && authInstance(before.config));
+  }
+
   async #find(request: SessionRequest): Promise<FastifyAuthConfig> {
     const { log, server } = request;
     const config = await this.#call(request);
@@ -62,7 +68,7 @@ export class Tenants {
     const { tenant } = config;
     if (tenant === undefined) throw this.#unusable(WITHOUT_TENANT, request);
     const before = this.#known.get(tenant);
-    const auth = authInstance(config, before && authInstance(before.config));
+    const auth = this.instanceOf(config);
     if (before?.config !== config) this.#remember(tenant, config, before, log);
     const problem = (await auth.problem())?.message ?? this.#accountProblem(tenant, auth, config);
     if (problem !== undefined) throw this.#unusable(problem, request);

@@ -14,6 +14,7 @@ import {
   memoryStore,
   requireSession,
   type RouteAuthConfig,
+  type Store,
   type TenantAuthObject,
 } from "fastify-authjs";
 import GitHub from "fastify-authjs/providers/github";
@@ -389,6 +390,63 @@ Deno.test("what a new object changes counts at once: how long a sign-in waits fo
     end(null);
     await first;
     assertEquals(answer?.statusCode, 503);
+  });
+});
+
+Deno.test("what a new object changes counts at once: without a store nothing asks the one before", () => {
+  const codes: string[] = [];
+  const mail = {
+    id: "mail",
+    type: "email",
+    name: "Mail",
+    sendVerificationRequest: ({ code }: { code?: string }) => void codes.push(code!),
+  };
+  const adapter = memoryAdapter();
+  const configWith = (store?: Store) =>
+    tenantConfig("acme", { adapter, providers: [mail as never], ...(store && { store }) });
+  let isClosed = false;
+  const store = memoryStore();
+  const members: Store["members"] = async (key) => {
+    if (isClosed) throw new Error("the client is closed");
+    return await store.members(key);
+  };
+  let config = configWith({ ...store, members });
+  return withApp(() => config, async ({ at }) => {
+    const signIn = async () => {
+      const client = at();
+      const csrfToken = await client.csrfToken();
+      await client.post("/auth/signin/mail", { csrfToken, email: "ada@example.com" });
+      return (await client.post("/auth/callback/mail", { csrfToken, code: codes.at(-1)! })).statusCode;
+    };
+    assertEquals(await signIn(), 302);
+    config = configWith();
+    isClosed = true;
+    assertEquals(await signIn(), 302);
+  });
+});
+
+Deno.test("a new object that comes to forConfig() first takes over what is known of its tenant", () => {
+  const store = memoryStore();
+  const configOf = () => tenantConfig("acme", { store, revocable: true });
+  let config = configOf();
+  const { promise: watched, resolve: watches } = deferred<void>();
+  return withApp(() => config, async ({ app, at, auth }) => {
+    app.get("/until-the-end", async (request) => {
+      const end = deferred<string>();
+      await auth.onSessionEnd(request, () => end.resolve("ended"));
+      watches();
+      return await end.promise;
+    });
+    const client = at();
+    await client.signIn(MINE);
+    const streamed = client.get("/until-the-end");
+    await watched;
+    config = configOf();
+    await auth.forConfig(config).revokeSessions("id-ada");
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise((resolve) => timer = setTimeout(resolve, 15_000, "only with the next check"));
+    assertEquals(await Promise.race([streamed.then(({ body }) => body), late]), "ended");
+    clearTimeout(timer);
   });
 });
 
