@@ -6,10 +6,9 @@
 import type { Adapter, AdapterAccount } from "@auth/core/adapters";
 import { LRUCache } from "lru-cache";
 import { hash, randomUUID } from "node:crypto";
-import { setTimeout } from "node:timers/promises";
 import type { Place } from "../store/sealed_value.ts";
 import type { Store } from "../types.ts";
-import { monotonicNow } from "../utils/time.ts";
+import { monotonicNow, pollPause } from "../utils/time.ts";
 import { wrapMethods } from "./bind.ts";
 import { AdapterFailure } from "./failure.ts";
 
@@ -18,9 +17,6 @@ const LONGEST_WAIT_MS = 120_000;
 
 /** How much longer than its work may take a lock is held, in milliseconds, if its process dies. */
 const LOCK_SLACK_MS = 1_000;
-
-/** How often a lock is tried while another one holds it, in milliseconds. */
-const POLL_INTERVAL_MS = 40;
 
 type Lock = Pick<Store, "lock" | "unlock">;
 
@@ -95,7 +91,7 @@ export class SignInTurns {
     const until = monotonicNow() + this.#limit;
     while (!await lock.lock(name, this.#owner, this.#limit + LOCK_SLACK_MS)) {
       if (monotonicNow() >= until) return false;
-      await setTimeout(POLL_INTERVAL_MS * (0.5 + Math.random()));
+      await pollPause();
     }
     held.push(lock);
     return true;

@@ -1,15 +1,11 @@
 /** Makes the next token of a session in one process at a time: the others get it from the store. */
 import { randomUUID } from "node:crypto";
-import { setTimeout } from "node:timers/promises";
 import { FastifyAuthError } from "../errors.ts";
-import { monotonicNow } from "../utils/time.ts";
+import { monotonicNow, pollPause } from "../utils/time.ts";
 import { type EndingContext, sharedStore } from "./ending.ts";
 import { GRACE_MS, MOST_TURNS } from "./live_sessions.ts";
 import { type OpenToken, openToken } from "./open.ts";
 import { placeOf } from "../store/sealed_value.ts";
-
-/** How often a waiting process looks for the result, in milliseconds. */
-const POLL_INTERVAL_MS = 40;
 
 /** Another process holds the lock for too long (503). */
 export function refreshedElsewhere(): FastifyAuthError {
@@ -18,6 +14,10 @@ export function refreshedElsewhere(): FastifyAuthError {
     "Another process is refreshing the tokens and has not finished. Try again in a moment.",
   );
 }
+
+const heldFor = (waited: number) =>
+  `A request waited ${waited} ms for another process to refresh its session or tokens, and goes on without that. If ` +
+  "no process was ended and no refresh takes as long, `lock()` of the store does not return true for a free lock.";
 
 /** The result of the work, or the token that another process has made. */
 type Turn<Result> =
@@ -44,8 +44,8 @@ export async function inTurn<Result extends { readonly sealed?: string | undefin
   while (!await store.lock(place.name, owner, 2 * waitLimit)) {
     const other = await turnOfOther();
     if (other !== undefined) return other;
-    if (monotonicNow() >= until) return undefined;
-    await setTimeout(POLL_INTERVAL_MS * (0.5 + Math.random()));
+    if (monotonicNow() >= until) return void logger.error(new Error(heldFor(waitLimit)));
+    await pollPause();
   }
   try {
     const other = await turnOfOther();
@@ -64,27 +64,23 @@ export async function inTurn<Result extends { readonly sealed?: string | undefin
   }
 
   async function turnOfOther(): Promise<Turn<Result> | undefined> {
-    const text = await resultOfOther();
-    if (text === undefined) return undefined;
+    const [value] = await store!.get([place.name]);
+    const text = place.open(value);
+    if (text === undefined) {
+      const problem = "A value in the store was not written for its key; the session is refreshed anew.";
+      if (value) logger.error(new Error(problem));
+      return undefined;
+    }
     const { token, isUpdate = false } = JSON.parse(text);
     const joined = await openToken(token, settings).catch(() => undefined);
     return joined && { joined, isUpdate };
   }
 
-  async function resultOfOther(): Promise<string | undefined> {
-    const [value] = await store!.get([place.name]);
-    const text = place.open(value);
-    if (text === undefined && value) {
-      const problem = "A value in the store was not written for its key; the session is refreshed anew.";
-      logger.error(new Error(problem));
-    }
-    return text;
-  }
-
   /** Whether no other process has refreshed the token since the lock expired. */
   async function isNewest(took: number): Promise<boolean> {
     if (took <= 2 * waitLimit) return true;
-    const isAlone = await resultOfOther() === undefined;
+    const [value] = await store!.get([place.name]);
+    const isAlone = place.open(value) === undefined;
     const problem =
       `Refreshing a session took ${Math.round(took)} ms, and its lock expires after ${2 * waitLimit} ms. ` +
       (isAlone ? "No other process has refreshed it." : "Another process has refreshed it meanwhile.");

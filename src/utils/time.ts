@@ -1,4 +1,5 @@
 /** Waits, and the clock that they are measured by. */
+import { setTimeout as wait } from "node:timers/promises";
 
 /** On Node the global of that name is a getter, which takes as long as the clock itself. */
 const { performance } = globalThis;
@@ -10,6 +11,11 @@ const { performance } = globalThis;
  */
 export function monotonicNow(): number {
   return performance.now();
+}
+
+/** Waits before a lock that another holds is tried again: some 40 ms, not all processes at once. */
+export async function pollPause(): Promise<void> {
+  await wait(40 * (0.5 + Math.random()));
 }
 
 /**

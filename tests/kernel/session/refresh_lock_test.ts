@@ -228,6 +228,8 @@ Deno.test("who waits longer than providerTimeout goes on with the session as it 
   await later(50);
   assertEquals(await me(all[1]!), { name: "ada", fresh: undefined, cookies: [] });
   assertEquals(state.refreshes, 1);
+  const [waited] = all[1]!.lines.filter(({ level }) => level === 50);
+  assertStringIncludes(JSON.stringify(waited), "waited 300 ms for another process");
   assertEquals((await first).fresh, 1);
   // It has finished late, and left its result, since no other process has.
   assertEquals((await me(all[1]!)).fresh, 1);
