@@ -4,7 +4,6 @@
  */
 import { type Handler, withoutSession } from "../core/context.ts";
 import { FastifyAuthError } from "../errors.ts";
-import { lackingFeature } from "../features/load.ts";
 import { FEATURES, type FeatureSignOutOptions } from "../features/mod.ts";
 import { assertObject, invalid } from "../utils/arguments.ts";
 import { handleCallback } from "../routes/callback/callback.ts";
@@ -118,8 +117,8 @@ export async function signOut(
 ): Promise<SignOutActionResult | void> {
   assertObject(options, "options of signOut()", SIGN_OUT);
   const { callbackUrl, redirect, allowGet } = options;
-  const lacking = lackingFeature(FEATURES, options, auth.instance.config.facts);
-  if (lacking !== undefined) throw invalid("signOut()", lacking);
+  const lacking = FEATURES.map((each) => each.lacking?.(options, auth.config)).find(Boolean);
+  if (lacking) throw invalid("signOut()", lacking);
   const outcome = await perform(auth, request, reply, {
     what: "Signing out",
     action: "signout",

@@ -37,8 +37,8 @@ export interface ListedFeature {
   readonly load?: () => Promise<Feature>;
   /** What it adds to the object of `createAuth()`, whether a configuration uses it or not. */
   readonly actions?: ListedActions;
-  /** What is wrong with an option of a function that needs the feature, if it is not used. */
-  readonly lacking?: (options: FeatureSignOutOptions) => string | false;
+  /** What is wrong with an option of a function that needs the feature, by the configuration. */
+  readonly lacking?: (options: FeatureSignOutOptions, config: FastifyAuthConfig) => string | false;
 }
 
 /** Functions that take what acts, and then their own arguments. */
@@ -191,7 +191,7 @@ export interface SessionHooks {
   /** A session begins, by a sign-in or as that of a token for a header: adds claims to its token, or refuses it. */
   onBegin?(claims: JWT, name: string): Promise<JWT>;
   onSignIn?(claims: JWT, signIn: SessionSignIn): JWT;
-  /** A token was sealed. What it throws for a new session refuses that; else it is logged. */
+  /** A token was sealed. What it throws refuses a sign-in, also one of a session that goes on; else it is logged. */
   onSealed?(session: NamedSession, isNew: boolean, userAgent?: string): Promise<void>;
   /** A user has signed in to a row. Gives cookies to set beside that of the session. */
   onRow?(signIn: SignInWithRow): Promise<readonly SetCookie[]>;

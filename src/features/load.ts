@@ -2,7 +2,7 @@
 import { type Facts, mistakesIn, requireNone } from "../config/mistakes.ts";
 import { invalidConfig } from "../errors.ts";
 import type { ListedFeature, Setup } from "./feature.ts";
-import type { FeatureOptions, FeatureSignOutOptions } from "./mod.ts";
+import type { FeatureOptions } from "./mod.ts";
 
 export type UsedFeatures = Awaited<ReturnType<typeof loadFeatures>>;
 
@@ -25,13 +25,6 @@ export async function loadFeatures(list: readonly ListedFeature[], setup: Setup)
     warnings: features.flatMap(({ warnings = [] }) => [...mistakesIn(warnings, setup)]),
     advice: list.flatMap(({ advice = [] }) => [...mistakesIn(advice, setup)]),
   };
-}
-
-export function lackingFeature(list: readonly ListedFeature[], options: FeatureSignOutOptions, facts: Facts) {
-  for (const listed of list) {
-    const problem = !isUsed(listed, facts) && listed.lacking?.(options);
-    if (problem) return problem;
-  }
 }
 
 export function isUsed({ options = [], isUsed }: Pick<ListedFeature, "options" | "isUsed">, facts: Facts): boolean {

@@ -123,10 +123,10 @@ export const FEATURES: readonly ListedFeature[] = [
   {
     options: ["providerLogout"],
     load: async () => (await import("./provider_logout/mod.ts")).providerLogout,
-    lacking: ({ providerLogout }) =>
-      providerLogout === true &&
-      "`providerLogout: true` needs `providerLogout` in the configuration, which keeps with which provider the " +
-        "user signed in. With `{ byDefault: false }` other sign-outs stay local.",
+    lacking: ({ providerLogout }, { providerLogout: configured = false }) =>
+      providerLogout === true && (configured === false || Object(configured).signOut === false) &&
+      "`providerLogout: true` needs `providerLogout` in the configuration, without `signOut: false`: it keeps with " +
+        "which provider the user signed in. With `{ byDefault: false }` other sign-outs stay local.",
   },
 ];
 

@@ -111,8 +111,10 @@ export function sessionGuard(
   const isAllowed = authorizer(options, where);
   const features = featuresOf(options);
   const assertUsed = (config: FastifyAuthConfig) => {
-    const unused = features.find((feature) => !isUsed(feature, authInstance(config).config.facts));
-    if (unused !== undefined) throw invalid(where, unused.guard.unused);
+    const { facts, problem } = authInstance(config).config;
+    const unused = features.find((feature) => !isUsed(feature, facts));
+    // Of a configuration with a mistake nothing is known.
+    if (unused !== undefined && problem === undefined) throw invalid(where, unused.guard.unused);
   };
   if (typeof source !== "function") assertUsed(source);
   const isOpen = (config: unknown) =>

@@ -51,7 +51,8 @@ async function endHeld(token: string, answer: Answer, context: RequestContext): 
   if (settings.strategy === "jwt") {
     try {
       const { claims } = await openToken(token, settings);
-      return await tellOfSignOut({ token: claims }, claims.sub, answer, context);
+      await sendSignOutEvent({ token: claims }, context);
+      return { ...answer, events: { "fastify-authjs:sign-out": { userId: claims.sub } } };
     } catch (error) {
       logger.error(wrapError(SignOutError, error));
       return answer;
@@ -61,7 +62,8 @@ async function endHeld(token: string, answer: Answer, context: RequestContext): 
   await endSession(token, context);
   try {
     const row = await settings.adapter!.deleteSession!(token);
-    return await tellOfSignOut({ session: row }, row?.userId, answer, context);
+    await sendSignOutEvent({ session: row }, context);
+    return { ...answer, events: { "fastify-authjs:sign-out": { userId: row?.userId } } };
   } catch (error) {
     logger.error(wrapError(SignOutError, wrapError(AdapterError, error)));
     return failedAnswer(unavailableError(error), answer.cookies);
@@ -69,16 +71,10 @@ async function endHeld(token: string, answer: Answer, context: RequestContext): 
 }
 
 /** As in core, what the event throws is logged and changes nothing. */
-async function tellOfSignOut(
-  message: object,
-  userId: string | undefined,
-  answer: Answer,
-  { config: { core }, logger }: RequestContext,
-): Promise<Answer> {
+export async function sendSignOutEvent(message: object, { config: { core }, logger }: RequestContext): Promise<void> {
   try {
     await (core.events?.signOut as ((message: object) => Awaitable<void>) | undefined)?.(message);
   } catch (error) {
     logger.error(wrapError(EventError, error));
   }
-  return { ...answer, events: { "fastify-authjs:sign-out": { userId } } };
 }

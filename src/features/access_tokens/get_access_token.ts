@@ -26,6 +26,7 @@ const ATTEMPTS = 3;
 
 export async function getAccessToken(auth: ActionAuth, request: SessionRequest, id: string): Promise<string | null> {
   const { core, coreProviders, facts, providers } = auth.instance.config;
+  await auth.instance.requireReady();
   if (!facts.config.refreshTokens) {
     throw invalid("getAccessToken()", "set `refreshTokens: true` in the configuration, which keeps the tokens.");
   }
@@ -137,14 +138,10 @@ function tokensInSession(auth: ActionAuth, request: SessionRequest, id: string, 
 
   return {
     async read() {
-      const claims = await readClaims(request, config);
-      if (claims === null) {
-        // If it is not known whether there is a session, it is not known either that there are no tokens.
-        const { failure } = await readSession(request, config);
-        if (failure !== undefined) throw failure;
-        return undefined;
-      }
-      const tokens = tokensOf(claims, id);
+      // If it is not known whether there is a session, it is not known either that there are no tokens.
+      const { failure } = await readSession(request, config);
+      if (failure !== undefined) throw failure;
+      const tokens = tokensOf(await readClaims(request, config) ?? {}, id);
       if (tokens === undefined || presentedToken(request, config)!.settings.use !== "header") return tokens;
       // A client with a token in a header cannot be given the new refresh token.
       const { refresh_token: _unused, ...valid } = tokens;
@@ -181,7 +178,7 @@ function tokensInRows(auth: ActionAuth, request: SessionRequest, id: string, exc
   const logger = toCoreLogger(request.log, instance);
   const store = instance.anyStore.reportingTo(logger);
   const { unwritten } = memoryOf(auth);
-  let user: { readonly id: string } | undefined;
+  let userId: string | undefined;
   let row: TokenRow | undefined;
 
   /**
@@ -190,7 +187,7 @@ function tokensInRows(auth: ActionAuth, request: SessionRequest, id: string, exc
    */
   async function findRow(): Promise<TokenRow | undefined> {
     let latest: TokenRow | undefined;
-    for (const found of await rowsOf(user!, auth, "getAccessToken()")) {
+    for (const found of await rowsOf({ id: userId! }, auth, "getAccessToken()")) {
       const { provider, providerAccountId, access_token, refresh_token, expires_at } = found;
       const isOther = row !== undefined && row.providerAccountId !== providerAccountId;
       if (provider !== id || !access_token || isOther) continue;
@@ -256,29 +253,20 @@ function tokensInRows(auth: ActionAuth, request: SessionRequest, id: string, exc
 
   return {
     async read() {
-      if (user === undefined) {
-        const signedIn = await signedInAs(auth, request);
-        if (signedIn?.id === undefined) return undefined;
-        user = { id: signedIn.id };
-      }
+      userId ??= (await signedInAs(auth, request))?.id;
+      if (userId === undefined) return undefined;
       row = await findRow();
       return row?.tokens;
     },
     async refresh() {
       const before = row!;
-      await onceAtATime(auth, keyOf(before), async () => {
+      const key = JSON.stringify([before.provider, before.providerAccountId]);
+      await onceAtATime(auth, key, async () => {
         // The row itself has the result for the processes that wait. Those for http have the same store.
         const context = { settings: instance.settings(true), logger };
-        const work = async () => {
-          await renew(before);
-          return {};
-        };
+        const work = () => renew(before).then(() => ({}));
         if (await inTurn(context, before.tokens.refresh_token!, work) === undefined) throw refreshedElsewhere();
       });
     },
   };
-}
-
-function keyOf({ provider, providerAccountId }: TokenRow): string {
-  return JSON.stringify([provider, providerAccountId]);
 }

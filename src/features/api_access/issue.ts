@@ -52,7 +52,7 @@ export async function issueToken(
   }
   if (!Array.isArray(scopes) || !scopes.every(isScope)) throw refused("`scopes` must be a list of scopes.");
   await instance.requireReady();
-  if (instance.config.facts.config.apiAccess === undefined) throw refused("set `apiAccess: {}` in the configuration.");
+  if (!instance.config.facts.config.apiAccess) throw refused("set `apiAccess: {}` in the configuration.");
   const { session, claims, failure } = await readSession(request, config);
   if (failure !== undefined) throw failure;
   // With sessions in a database a session has the id only if the `session` callback adds it.
@@ -67,8 +67,9 @@ export async function issueToken(
         "or a `store`, in which they are made.",
     );
   }
-  const { mount = "" } = pathsIn((request as { server?: { server: object } }).server!, instance) ?? {};
-  const issuer = requireOrigin(request, instance.config.origin).href + mount;
+  const paths = pathsIn(request.server, instance);
+  if (paths === undefined) throw refused("register the `plugin` in this application, which publishes the keys.");
+  const issuer = requireOrigin(request, instance.config.origin).href + paths.mount;
   const scope = scopes.length > 0 && { scope: scopes.join(" ") };
   return await new SignJWT({ ...scope, client_id: issuer })
     .setProtectedHeader({ alg: key.jwk.alg, kid: key.jwk.kid, typ: "at+jwt" })

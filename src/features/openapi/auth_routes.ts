@@ -13,6 +13,7 @@ export interface JsonSchema {
   format?: string;
   enum?: readonly unknown[];
   properties?: Readonly<Record<string, JsonSchema>>;
+  items?: JsonSchema;
   required?: readonly string[];
   additionalProperties?: boolean | JsonSchema;
   headers?: Readonly<Record<string, JsonSchema>>;
@@ -81,6 +82,7 @@ const SESSION: JsonSchema = {
   additionalProperties: true,
 };
 
+const JWK: JsonSchema = { type: "object", additionalProperties: true };
 const OAUTH_ERROR = texts("error", "error_description");
 const CEREMONY: JsonSchema = { type: "string", enum: ["authenticate", "register"] };
 
@@ -172,6 +174,10 @@ const OPERATIONS: Readonly<Record<string, Description>> = {
       400: REFUSED,
       ...failures(401, 403, 503),
     },
+  },
+  "GET jwks": {
+    summary: "The public keys of the tokens that this application issues",
+    response: { 200: answer("A JWK Set (RFC 7517).", { keys: { type: "array", items: JWK } }), ...failures(503) },
   },
   "GET csrf": {
     summary: "A CSRF token, and its cookie",

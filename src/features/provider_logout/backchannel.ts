@@ -2,8 +2,6 @@
  * `POST <mount path>/backchannel-logout/:provider`: an OpenID Provider ends sessions (OpenID Connect Back-Channel
  * Logout 1.0).
  */
-import type { AuthConfig } from "@auth/core";
-import { SignOutError } from "@auth/core/errors";
 import type { FastifyReply } from "fastify";
 import { errors, type JWTPayload, jwtVerify } from "jose";
 import { liveRows } from "../../adapter/added_methods.ts";
@@ -12,6 +10,7 @@ import { jsonAnswer } from "../../core/answer.ts";
 import type { Handler, ProviderContext, RequestContext } from "../../core/context.ts";
 import { type OpenIdClient, publishedKeys, secretKey, toOpenIdClient } from "../../provider/openid_client.ts";
 import type { SigningKeys } from "../../provider/signing_keys.ts";
+import { sendSignOutEvent } from "../../routes/signout.ts";
 import { endRows } from "../../session/ending.ts";
 import { digestName } from "../../session/name.ts";
 import type { SharedStore } from "../../store/shared_store.ts";
@@ -152,16 +151,9 @@ async function endRowsOf(ended: EndedAtProvider, provider: string, context: Requ
   for (const row of rows) await tellOfEnd({ session: row }, String(row.userId), context);
 }
 
-type SignOutMessage = Parameters<NonNullable<NonNullable<AuthConfig["events"]>["signOut"]>>[0];
-
-/** As in a sign-out, a failure of the application's event is logged and changes nothing. */
-async function tellOfEnd(message: SignOutMessage, user: string, context: RequestContext): Promise<void> {
-  context.publish?.("fastify-authjs:sign-out", { userId: user });
-  try {
-    await context.config.core.events?.signOut?.(message);
-  } catch (error) {
-    context.logger.error(new SignOutError(error as string));
-  }
+async function tellOfEnd(message: object, userId: string, context: RequestContext): Promise<void> {
+  context.publish?.("fastify-authjs:sign-out", { userId });
+  await sendSignOutEvent(message, context);
 }
 
 /** Sends an error that came before the handler, in the same form. */

@@ -136,6 +136,16 @@ Deno.test("keys of the environment sign, the first one of them", async () => {
   });
 });
 
+Deno.test("an application without the plugin issues nothing, since it publishes no keys", async () => {
+  const { app, auth, client } = await startApp({ store: memoryStore() });
+  await using _app = app;
+  await using other = Fastify() as FastifyInstance;
+  other.get("/token", (request) => auth.issueToken(request, { audience: API }));
+  const { statusCode, body } = await other.inject({ url: "/token", headers: { cookie: client.cookie! } });
+  assertEquals(statusCode, 500);
+  assertStringIncludes(body, "register the `plugin` in this application");
+});
+
 Deno.test("what cannot be issued is said", async () => {
   const failing = async (overrides: Partial<FastifyAuthConfig>, options?: object) => {
     const { app, client } = await startApp(overrides, options);
@@ -147,6 +157,7 @@ Deno.test("what cannot be issued is said", async () => {
   const store = memoryStore();
   assertStringIncludes(await failing({}), "AUTH_SIGNING_KEYS");
   assertStringIncludes(await failing({ store, apiAccess: undefined as never }), "set `apiAccess: {}`");
+  assertStringIncludes(await failing({ store, apiAccess: false as never }), "set `apiAccess: {}`");
   assertStringIncludes(await failing({ store }, {}), "`audience` is missing");
   assertStringIncludes(await failing({ store }, { audience: API, ttl: 1e9 }), "`ttl` must be");
   assertStringIncludes(await failing({ store }, { audience: API, scopes: ["a b"] }), "`scopes` must be");

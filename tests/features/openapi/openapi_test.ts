@@ -77,6 +77,12 @@ Deno.test("the routes for sign-outs at OpenID Providers are shown where the conf
   assertEquals(Object.keys(paths["/auth/signed-out"]!), ["get"]);
 });
 
+Deno.test("the route of the keys is shown where tokens are issued", async () => {
+  await using app = await documentedApp(testConfig({ apiAccess: {}, store: memoryStore() }), { show: true });
+  const { paths } = await validDocumentOf(app);
+  assertEquals(Object.keys(paths["/auth/jwks"]!), ["get"]);
+});
+
 async function documentOf(app: FastifyInstance): Promise<Document> {
   await app.ready();
   return (app as unknown as { swagger(): Document }).swagger();

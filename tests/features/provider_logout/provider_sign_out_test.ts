@@ -104,6 +104,14 @@ Deno.test("with `byDefault: false` only auth.signOut() asks for it, and without 
     assert(await isSignedIn(browser));
     assertEquals((await browser.get("/auth/signed-out")).statusCode, 404);
   });
+  const providerLogout = { signOut: false, backchannel: true };
+  const config = { providerLogout, store: memoryStore(), revocable: true };
+  await withProvider({ config }, async ({ signIn, lines }) => {
+    const { browser } = await signIn();
+    assertEquals((await browser.request("POST", "/leave", { json: { providerLogout: true } })).statusCode, 500);
+    assertMatch(JSON.stringify(lines), /signOut\(\).*without `signOut: false`/);
+    assert(await isSignedIn(browser));
+  });
 });
 
 Deno.test("the ID token is in no session, and callbacks and updates do not lose it", () => {

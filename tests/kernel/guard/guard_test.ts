@@ -462,7 +462,9 @@ Deno.test("a configuration that cannot be used lets no request pass", async () =
   await using app = Fastify();
   const config = { providers: [], secret: "short", trustHost: true };
   app.get("/page", { onRequest: requireSession(config) }, () => "");
-  assertEquals((await app.inject({ url: "/page" })).statusCode, 401);
+  // What it needs of the configuration is there.
+  app.get("/fresh", { onRequest: requireSession({ ...config, stepUp: true }, { maxAge: 60 }) }, () => "");
+  for (const url of ["/page", "/fresh"]) assertEquals((await app.inject({ url })).statusCode, 401);
 });
 
 const ROLES: [roles: string | string[], user: Record<string, unknown>, passes: boolean][] = [
