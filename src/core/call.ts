@@ -172,13 +172,11 @@ export interface Checks {
   readonly user?: User | undefined;
 }
 
-const CHALLENGE = "fastify-authjs.challenge";
-
 const CHECK_COOKIES: NonNullable<AuthConfig["cookies"]> = {
   state: { name: "fastify-authjs.state" },
   pkceCodeVerifier: { name: "fastify-authjs.pkce" },
   nonce: { name: "fastify-authjs.nonce" },
-  webauthnChallenge: { name: CHALLENGE },
+  webauthnChallenge: { name: "fastify-authjs.challenge" },
 };
 
 /** What core seals the content of the cookie of a challenge for, once more (0.41.3). */

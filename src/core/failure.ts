@@ -76,10 +76,8 @@ export function failureOf(error: StatedError): Failure {
   const code = [own, error].find((each) => each instanceof CredentialsSignin)?.code;
   // What Fastify, too, adds to the reply.
   const [, wait] = Object.entries(own?.headers ?? {}).find(([name]) => /^retry-after$/i.test(name)) ?? [];
-  const { error: type, status } = failureByType(error, own);
   return {
-    error: type,
-    status,
+    ...failureByType(error, own),
     ...(code !== undefined && { code }),
     ...error.told,
     ...(own?.statusCode !== undefined && { status: own.statusCode }),
@@ -113,14 +111,10 @@ export function errorAnswer(thrown: unknown, context: RequestContext): Answer {
   // For a script, so there is no page.
   if (context.action === "session" || context.action === "token") return { error, ...jsonAnswer(null, 400) };
   const failure = errorChain(error).find((each) => each instanceof SessionStoreFailure);
-  if (failure !== undefined) {
-    context.logger.error(failure);
-    return failedAnswer(unavailableError(failure));
-  }
   const unavailable = findUnavailable(error);
-  if (unavailable !== undefined) {
-    context.logger.error(error);
-    return failedAnswer(unavailableProviderError(unavailable));
+  if (failure ?? unavailable) {
+    context.logger.error(failure ?? error);
+    return failedAnswer(failure ? unavailableError(failure) : unavailableProviderError(unavailable!));
   }
   const { error: type, code, status } = failureOf(error);
   const isOfSignIn = error instanceof OAuthProfileParseError || status === 429 ||

@@ -13,8 +13,6 @@ import type { EventDetails } from "../telemetry/events.ts";
 import { type Answer, TURNED_AWAY } from "./answer.ts";
 import { type ProviderContext, sessionParts, sessionRemovals } from "./context.ts";
 
-type Events = NonNullable<AuthConfig["events"]>;
-
 /** Begins or ends a sign-in, in which core links the account to the `known` user, if the database has that one. */
 export function signInOf(context: ProviderContext, adapter: Adapter | undefined, known: SignedIn | undefined) {
   const { config, provider, settings } = context;
@@ -49,18 +47,17 @@ export function signInOf(context: ProviderContext, adapter: Adapter | undefined,
     },
     ...(redirect && { redirect }),
   };
-  const withDatabase: Events = {
-    ...own,
-    linkAccount(message) {
-      linked = idsOf(message);
-      goesOn = known !== undefined && String(linked.userId) === String(known.sub);
-      return own.linkAccount?.(message);
-    },
-  };
-  // Core writes no user and no account then.
-  const withoutDatabase: Events = {
-    ...(own.signIn && { signIn: (message) => own.signIn!(withoutNewUser(message)) }),
-  };
+  const events: NonNullable<AuthConfig["events"]> = adapter === undefined
+    // Core writes no user and no account then.
+    ? { ...(own.signIn && { signIn: (message) => own.signIn!(withoutNewUser(message)) }) }
+    : {
+      ...own,
+      linkAccount(message) {
+        linked = idsOf(message);
+        goesOn = known !== undefined && String(linked.userId) === String(known.sub);
+        return own.linkAccount?.(message);
+      },
+    };
   // Core wants an adapter, once a configuration of the process had mails or passkeys. With this one the user
   // stays the object that the `signIn` callback saw.
   const stateless: Adapter = {
@@ -73,7 +70,7 @@ export function signInOf(context: ProviderContext, adapter: Adapter | undefined,
   return {
     adapter: adapter ?? stateless,
     callbacks,
-    events: adapter === undefined ? withoutDatabase : withDatabase,
+    events,
     async complete(answer: Answer): Promise<Answer> {
       const { redirect = "" } = answer;
       // The user may have signed out meanwhile, such as in another tab.

@@ -29,30 +29,21 @@ export function handlerOf({ action, handle }: AuthRoute, { hooks }: AuthInUse): 
 }
 
 const signIn = later(async () => (await import("./signin.ts")).handleSignIn);
+const callback = later(async () => (await import("./callback/callback.ts")).handleCallback);
+const webAuthnOptions = later(async () => (await import("./webauthn.ts")).handleWebAuthnOptions);
 
 /** Every route, under any prefix. A handler is loaded with the first request for it. */
 export const AUTH_ROUTES: readonly AuthRoute[] = [
   route("signin", ["GET", "POST"], signIn),
   routeOfProvider("signin", ["GET", "POST"], signIn),
-  routeOfProvider(
-    "callback",
-    ["GET", "POST"],
-    later(async () => (await import("./callback/callback.ts")).handleCallback),
-  ),
+  routeOfProvider("callback", ["GET", "POST"], callback),
   route("signout", ["GET", "POST"], later(async () => (await import("./signout.ts")).handleSignOut)),
   route("session", ["GET", "POST"], later(async () => (await import("./session_update.ts")).handleSession)),
   route("csrf", ["GET"], later(async () => (await import("./pages.ts")).csrfAnswer)),
   route("providers", ["GET"], later(async () => (await import("./pages.ts")).handleProviders)),
   route("error", ["GET"], later(async () => (await import("./pages.ts")).handleErrorPage)),
   route("verify-request", ["GET"], later(async () => (await import("./pages.ts")).handleVerifyRequestPage)),
-  {
-    ...routeOfProvider(
-      "webauthn-options",
-      ["GET"],
-      later(async () => (await import("./webauthn.ts")).handleWebAuthnOptions),
-    ),
-    isServedFor: ({ type }) => type === "webauthn",
-  },
+  { ...routeOfProvider("webauthn-options", ["GET"], webAuthnOptions), isServedFor: ({ type }) => type === "webauthn" },
 ];
 
 function route(action: string, methods: readonly Method[], handle: Handler): AuthRoute {

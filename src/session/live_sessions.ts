@@ -88,13 +88,9 @@ export class LiveSessions {
     for (let pending; (pending = this.updates.get(name) ?? this.reads.get(newest)) !== undefined;) {
       newest = await this.#after(pending, newest);
     }
-    const updating = work(newest);
+    const updating = work(newest).finally(() => this.updates.delete(name));
     this.updates.set(name, updating);
-    try {
-      return await updating;
-    } finally {
-      this.updates.delete(name);
-    }
+    return await updating;
   }
 
   /** The newest token after the updates under way, for which a read waits at most `limit` milliseconds. */

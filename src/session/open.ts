@@ -58,7 +58,9 @@ export async function openOrRefuse(token: string, settings: SessionSettings): Pr
   const { exp } = found;
   const renewed = () => {
     const end = newEnd(lifetimesFor(name, settings));
-    return (ownTokens ? end : earlier(end, exp)).toISOString();
+    // The application's encoder may keep the `exp` of the claims: the session is said to end no later than that.
+    const kept = ownTokens || typeof exp !== "number" ? NaN : Math.floor(exp) * 1000;
+    return (kept > Date.now() && kept < end.getTime() ? new Date(kept) : end).toISOString();
   };
   // A token that core's codec opens and ours does not is renewed, so that ours opens the next one.
   const isCurrent = valid && opened ? opened.current : secrets === undefined;
@@ -81,12 +83,6 @@ async function decoded(token: string, { jwt, cookie }: SessionSettings): Promise
   } catch (cause) {
     throw wrapError(JWTSessionError, cause);
   }
-}
-
-/** The application's encoder may keep the `exp` of the claims: the session is said to end no later than that. */
-function earlier(end: Date, exp: unknown): Date {
-  const kept = typeof exp === "number" ? Math.floor(exp) * 1000 : NaN;
-  return kept > Date.now() && kept < end.getTime() ? new Date(kept) : end;
 }
 
 /** Encoding replaces these claims anyway. */

@@ -114,15 +114,16 @@ async function readNewest(opened: OpenToken, context: ReadContext): Promise<JwtR
 
 /** Runs the callbacks, and ends the session or has it go on with the new token, for its other requests too. */
 async function renew(opened: OpenToken, context: ReadContext): Promise<JwtRead> {
-  const { settings: { live, hooks, refresh }, headers, logger } = context;
-  const { name, token } = opened;
-  const use = { userAgent: headers["user-agent"], report: logger.error };
-  if (hooks.length > 0 && await hasEndedElsewhere(opened, hooks, use)) {
+  const { settings: { live, hooks, refresh, callbacks, isShared, use }, headers, logger } = context;
+  const { name, token, due, claims } = opened;
+  const client = { userAgent: headers["user-agent"], report: logger.error };
+  if (hooks.length > 0 && await hasEndedElsewhere(opened, hooks, client)) {
     return { ...ENDED, endings: live.end(name) };
   }
-  const read = refresh.store !== undefined && isRefreshDue(opened, context)
-    ? await refreshInTurn(opened, context)
-    : await runCallbacks(opened, context);
+  // Other processes have to wait: a reply with an old refresh token must not follow one with the new one.
+  const isInTurn = refresh.store !== undefined && use === "cookie" && isShared &&
+    (due || (callbacks.jwt !== undefined && (refresh.due?.(claims) ?? true)));
+  const read = await (isInTurn ? refreshInTurn(opened, context) : runCallbacks(opened, context));
   if (read === ENDED || live.hasEndedSince(name, context.began)) return ENDED;
   if (read.token === null) {
     await endSession(token, context);
@@ -160,12 +161,6 @@ async function asItIs({ claims, ends }: OpenToken, context: ReadContext): Promis
   return { token: claims, session, expires: ends.kept };
 }
 
-/** Whether other processes have to wait: a reply with an old refresh token must not follow one with the new one. */
-function isRefreshDue({ claims, due }: OpenToken, { settings }: ReadContext): boolean {
-  const { isShared, callbacks, refresh, use } = settings;
-  return use === "cookie" && isShared && (due || (callbacks.jwt !== undefined && (refresh.due?.(claims) ?? true)));
-}
-
 /** Reads the session a cookie names. Never throws: a failure is logged and, as in core, the cookie stays. */
 export async function readDatabaseSession(cookie: SessionCookie, context: ReadContext): Promise<SessionRead> {
   const { settings } = context;
@@ -185,13 +180,10 @@ export async function readRow(cookie: SessionCookie, context: ReadContext): Prom
   let expired = false;
   try {
     const found = await callAdapter(context, "getSessionAndUser", sessionToken);
+    expired = found ? found.session.expires.valueOf() < Date.now() : false;
+    if (expired) await callAdapter(context, "deleteSession", sessionToken);
     // The row may be gone because its session has ended since.
-    if (!found) return removal(cookie, name, 0, context);
-    expired = found.session.expires.valueOf() < Date.now();
-    if (expired) {
-      await callAdapter(context, "deleteSession", sessionToken);
-      return removal(cookie, name, 0, context);
-    }
+    if (!found || expired) return removal(cookie, name, 0, context);
 
     const { user, session } = found;
     const due = session.expires.valueOf() - (lifetimes.maxAge - lifetimes.updateAge) * 1000 <= Date.now();

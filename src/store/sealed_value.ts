@@ -9,27 +9,23 @@ const SALT = "fastify-authjs shared sessions v1";
 /** Sizes in bytes: of an AES-256 key and of a name; of the nonce and the tag of AES-GCM (NIST SP 800-38D). */
 const KEY_BYTES = 32, NONCE_BYTES = 12, TAG_BYTES = 16;
 
-export interface Place {
-  readonly name: string;
-  seal(text: string): string;
-  /** `undefined` for what was not sealed for this place. */
-  open(value: string | null | undefined): string | undefined;
-}
+export type Place = Readonly<ReturnType<typeof placeOf>>;
 
-export function placeOf(secret: string, purpose: string): Place {
+export function placeOf(secret: string, purpose: string) {
   const derived = Buffer.from(hkdfSync("sha256", secret, SALT, purpose, 2 * KEY_BYTES));
   const name = derived.subarray(0, KEY_BYTES).toString("base64url");
   const key = createSecretKey(derived.subarray(KEY_BYTES));
   const context = Buffer.from(`${purpose}:${name}`);
   return {
     name,
-    seal(text) {
+    seal(text: string): string {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(context);
       const parts = [nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()];
       return Buffer.concat(parts).toString("base64url");
     },
-    open(value) {
+    /** `undefined` for what was not sealed for this place. */
+    open(value: string | null | undefined): string | undefined {
       const bytes = typeof value === "string" ? decodeBase64Url(value) : undefined;
       if (bytes === undefined || bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;
       const nonce = bytes.subarray(0, NONCE_BYTES);

@@ -22,16 +22,12 @@ export const accessTokens: Feature = {
   problems: [
     ["FST_AUTHJS_ADAPTER_INVALID", ({ core }) => strategyOf(core) === "database" && lackingTokenMethods(core.adapter)],
   ],
-  configure({ core }) {
-    if (strategyOf(core) === "jwt") return { refreshes: true, hiddenClaims: [TOKENS_CLAIM], onSignIn: keepTokens };
-    return {
-      refreshes: true,
-      async onRow(signIn) {
-        await updateRow(signIn.params, signIn.adapter as TokenAdapter);
-        return [];
-      },
-    };
-  },
+  configure: () => ({
+    refreshes: true,
+    hiddenClaims: [TOKENS_CLAIM],
+    onSignIn: keepTokens,
+    onRow: ({ params, adapter }) => updateRow(params, adapter as TokenAdapter),
+  }),
 };
 
 /** How the methods are added that write the tokens of providers to the rows of accounts. */
@@ -49,14 +45,15 @@ function lackingTokenMethods(adapter: object = {}): string | undefined {
 }
 
 /** Writes the tokens of a sign-in to the row of its account: core does so only when it links the account. */
-async function updateRow({ account, user }: SignInParams, adapter: TokenAdapter): Promise<void> {
-  if (!account?.access_token) return;
+async function updateRow({ account, user }: SignInParams, adapter: TokenAdapter): Promise<[]> {
+  if (!account?.access_token) return [];
   const { provider, providerAccountId, access_token, refresh_token, expires_at } = account;
   const isRow = (row: ListedAccount) => row.provider === provider && row.providerAccountId === providerAccountId;
   // Some providers issue a refresh token only with the first sign-in.
   const kept = refresh_token ?? (await adapter.listAccountsByUserId(user.id!)).find(isRow)?.refresh_token;
   const tokens = { access_token, refresh_token: kept ?? null, expires_at: expires_at ?? null };
   await adapter.updateAccount({ provider, providerAccountId, ...tokens });
+  return [];
 }
 
 /**

@@ -114,11 +114,8 @@ export const rateLimit: Feature = {
           throw error;
         });
       },
-      onAuthRequest: async (asked) => await (await shared.limits)?.admit(asked),
-      async onAnswer(context, answer) {
-        const limits = await shared.limits;
-        return limits === undefined ? await answer() : await limits.answer(context, answer, settings.accountName);
-      },
+      onAuthRequest: async (asked) => await (await shared.limits!).admit(asked),
+      onAnswer: async (context, answer) => await (await shared.limits!).answer(context, answer, settings.accountName),
       limits: true,
     };
   },
@@ -128,9 +125,6 @@ function optionsIn({ rateLimit }: FastifyAuthConfig): RateLimitOptions {
   return typeof rateLimit === "object" ? rateLimit : {};
 }
 
-/** A provider of core, as far as it is about the fields of a form. */
-type CredentialsShape = Partial<CredentialsConfig> & { readonly options?: Partial<CredentialsConfig> };
-
 const OTHER_INPUTS: ReadonlySet<unknown> = new Set(["password", "hidden", "checkbox", "radio", "submit"]);
 
 /**
@@ -138,10 +132,10 @@ const OTHER_INPUTS: ReadonlySet<unknown> = new Set(["password", "hidden", "check
  * and that is shown.
  */
 function nameFields(providers: readonly unknown[]): ReadonlyMap<string, string | undefined> {
-  const forms = (providers as readonly CredentialsShape[]).filter(({ type }) => type === "credentials");
-  return new Map(forms.map(({ id = "", credentials = {}, options }) => {
-    const inputs = Object.entries(options?.credentials ?? credentials);
+  const forms = (providers as readonly CredentialsConfig[]).filter(({ type }) => type === "credentials");
+  return new Map(forms.map(({ id, credentials = {} }) => {
+    const inputs = Object.entries(credentials);
     // As on the sign-in page, `password` is one also without a type.
-    return [options?.id ?? id, inputs.find(([name, { type = name }]) => !OTHER_INPUTS.has(type))?.[0]];
+    return [id, inputs.find(([name, { type = name }]) => !OTHER_INPUTS.has(type))?.[0]];
   }));
 }

@@ -26,7 +26,7 @@ export async function listSessions(auth: ActionAuth, request: SessionRequest): P
   if (failure !== undefined) throw failure;
   if (session === null) throw new FastifyAuthError("FST_AUTHJS_UNAUTHENTICATED", "Sign in to see your sessions.");
   const { cookie, settings } = presentedToken(request, config)!;
-  const known = knownSessions(settings, auth);
+  const known = knownSessions(auth, settings);
   const own = await fromAdapter(keyOf(cookie.token, settings));
   const sessions = own === undefined ? [] : await fromAdapter(known.list(own.user));
   return sessions.map(({ user, id, expires, createdAt, lastSeenAt, userAgent }) => ({
@@ -48,8 +48,8 @@ export async function revokeSession(auth: ActionAuth, id: string): Promise<boole
   await auth.instance.requireReady();
   const named = namedBy(id);
   if (named === undefined) return false;
-  const ended = await fromAdapter(allSessions(auth).end(named));
-  if (ended) publishRevoked(named.user);
+  const ended = await fromAdapter(knownSessions(auth).end(named));
+  if (ended) eventsOf()?.("fastify-authjs:revoke", { reason: "revoked", userId: named.user });
   return ended;
 }
 
@@ -66,11 +66,7 @@ export async function revokeSessions(auth: ActionAuth, id: string, options: Revo
     throw invalid("revokeSessions()", "`except` must be the `id` of a session of that user, by listSessions().", 400);
   }
   await auth.instance.requireReady();
-  await fromAdapter(allSessions(auth).endAll(userId, kept?.id));
-  publishRevoked(userId);
-}
-
-function publishRevoked(userId: string): void {
+  await fromAdapter(knownSessions(auth).endAll(userId, kept?.id));
   eventsOf()?.("fastify-authjs:revoke", { reason: "revoked", userId });
 }
 
@@ -82,11 +78,7 @@ async function keyOf(token: string, settings: SessionSettings): Promise<SessionK
 }
 
 /** Without a request, its scheme is of no concern. */
-function allSessions(auth: ActionAuth): KnownSessions {
-  return knownSessions(auth.instance.settings(true), auth);
-}
-
-function knownSessions(settings: SessionSettings, { instance }: ActionAuth): KnownSessions {
+function knownSessions({ instance }: ActionAuth, settings = instance.settings(true)): KnownSessions {
   const { core, notices: { log } } = instance.config;
   // Ending a session may have no request, whose log it would be.
   const error = core.logger?.error ?? ((error: Error) => void (log && logError(log, error)));

@@ -72,7 +72,6 @@ function keepRecords({ config, core, store: shared, live, notices }: Setup): Hoo
   const lifetimes = lifetimesOf(core), ephemeral = lifetimesOf(core, ephemeralMaxAge || EPHEMERAL_MAX_AGE);
   /** Milliseconds for which a token of a session may be valid. */
   const keepFor = longestUse(core);
-  let hasWarned = false;
 
   async function put(claims: JWT, userAgent: string | undefined): Promise<void> {
     const claim = ownClaim(claims);
@@ -146,19 +145,13 @@ function keepRecords({ config, core, store: shared, live, notices }: Setup): Hoo
 
   /** Ends all sessions of a user but one, tokens that are not listed too. */
   async function endAll(user: string, except: string | undefined): Promise<void> {
-    const key = store.key("sessions", user);
-    const ids = await store.call("members", key);
+    const ids = await store.call("members", store.key("sessions", user));
     // One that ended must not come back.
     const kept = (await list(user)).find(({ id }) => id === except)?.id;
     const epoch: Epoch = { generation: crypto.randomUUID(), except: kept };
     await store.call("set", store.key("epoch", user), JSON.stringify(epoch), keepFor);
-    const ended = ids.filter((id) => id !== kept);
     // Each by itself, too: another process may end all but another one, and write the epoch anew.
-    await Promise.all(ended.flatMap((id) => [
-      store.call("set", store.key("ended", user, id), "1", keepFor),
-      store.call("remove", key, id),
-    ]));
-    for (const id of ended) live.tell(id);
+    await Promise.all(ids.filter((id) => id !== kept).map((id) => end({ user, id })));
   }
 
   return {
@@ -171,8 +164,7 @@ function keepRecords({ config, core, store: shared, live, notices }: Setup): Hoo
       // A bearer token ends with the sessions of the user who signed in, as the session does that it was made of.
       const user = (areFor(claims, "header") ? ownClaim({ [CLAIM]: before })?.user : undefined) ?? idOf(claims.sub);
       if (user === undefined) {
-        if (!hasWarned) notices.warn(WITHOUT_USER, "FST_AUTHJS_WARN_SESSION_RECORD");
-        hasWarned = true;
+        notices.warnOnce(WITHOUT_USER, "FST_AUTHJS_WARN_SESSION_RECORD");
         return claims;
       }
       const [epoch] = await store.call("get", [store.key("epoch", user)]);

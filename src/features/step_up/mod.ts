@@ -10,17 +10,12 @@ const onGuard = later(async () => (await import("./step_up.ts")).refusalOf);
 export const stepUp: Feature = {
   rules: { stepUp: BOOLEAN },
   configure({ core }) {
-    if (strategyOf(core) === "jwt") {
-      return {
-        cookies: [ATTEMPT],
-        onGuard,
-        onSignIn: (claims, signIn) => withSignIn(claims, claimsOfSignIn(signIn, signIn.held)),
-      };
-    }
+    const rowCookies = strategyOf(core) === "database" ? [SIGN_IN] : [];
     return {
-      cookies: [ATTEMPT, SIGN_IN],
+      cookies: [ATTEMPT, ...rowCookies],
+      rowCookies,
       onGuard,
-      rowCookies: [SIGN_IN],
+      onSignIn: (claims, signIn) => withSignIn(claims, claimsOfSignIn(signIn, signIn.held)),
       // deno-lint-ignore require-await -- as the hook is typed
       async onRow(signIn) {
         const { cookies, heldToken, token, settings } = signIn;
