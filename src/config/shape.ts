@@ -87,7 +87,7 @@ const CONFIG = {
   },
   sessionCookieLimit: required(
     // Less would hold no session.
-    "a number of bytes, 1024 or more, or 0 for no limit",
+    "a number of bytes, 1024 or more, or 0 for as many as are read (62,976)",
     (value) => value === 0 || (isNumber(value) && value >= 1024),
   ),
   skipCSRFCheck: written(

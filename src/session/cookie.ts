@@ -123,9 +123,11 @@ export async function encodeWithin(
   }
   const size = cookieSize(jwt.salt, token);
   if (size > limit) {
+    const canRise = limit < LONGEST_TOKEN;
     throw new SessionTooLarge(
-      `The session cookie would have ${size} bytes, and \`sessionCookieLimit\` is ${limit}. ` +
-        `${adviceOn(jwt.token)}, or raise the limit and that of the servers before the application`,
+      `The session cookie would have ${size} bytes, and ` +
+        (canRise ? `\`sessionCookieLimit\` is ${limit}. ` : `no more than ${limit} are read. `) + adviceOn(jwt.token) +
+        (canRise ? ", or raise the limit and that of the servers before the application" : ""),
     );
   }
   if (size > LARGE) {

@@ -49,10 +49,10 @@ export interface KernelOptions {
    */
   adapterTimeout?: number;
   /**
-   * How large the session cookie of the "jwt" strategy may get, in bytes, with the names of its chunks, up to 62,976; 0
-   * for that many.
-   * A sign-in whose session is larger fails with `error=SessionTooLarge`; a read or an update that would exceed the
-   * limit leaves the cookie as it is. Either is logged with the names of the largest claims.
+   * How large the session cookie of the "jwt" strategy may get, in bytes, with the names of its chunks: at most
+   * 62,976, which are 16 cookies, and for which 0 stands. A sign-in whose session is larger fails with
+   * `error=SessionTooLarge`; a read or an update that would exceed the limit leaves the cookie as it is. Either is
+   * logged with the names of the largest claims.
    *
    * Browsers send the cookie with each request. Node refuses more than 16 KB of headers, nginx by default a header line
    * of more than 8 KB, and replies with more than 4 KB of headers. From 3.5 KB on there is a warning.

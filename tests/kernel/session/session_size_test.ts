@@ -1,5 +1,5 @@
 /** How large a session cookie may get: warned of from 3.5 KB, refused where `sessionCookieLimit` says, and never a trap. */
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertFalse, assertStringIncludes } from "@std/assert";
 import { decode, encode, type JWT } from "@auth/core/jwt";
 import type { FastifyAuthConfig } from "fastify-authjs";
 import type { AddressInfo } from "node:net";
@@ -241,9 +241,13 @@ Deno.test("without a limit a session is as large as can be read, in 16 cookies",
   await client.signIn(ada);
   assert(held(client).length > 8);
   assertEquals((await client.get("/me")).json().session.user.name, "ada");
-  await using larger = await testApp(testConfig({ ...grown(70_000), sessionCookieLimit: 0 }));
+  const { logger, lines } = captureLog();
+  await using larger = await testApp(testConfig({ ...grown(70_000), sessionCookieLimit: 0 }), { logger });
   const answer = await new Client(larger).signIn(ada);
   assertStringIncludes(String(answer.headers.location), "error=SessionTooLarge");
+  const told = JSON.stringify(lines.filter(({ level }) => level === 50));
+  assertStringIncludes(told, "no more than 62976 are read");
+  assertFalse(told.includes("raise the limit"));
 });
 
 const grown = (bytes: number): Partial<FastifyAuthConfig> => ({
