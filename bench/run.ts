@@ -1,7 +1,7 @@
 /**
  * Measures this package against its peers and writes `docs/benchmarks.md` and its chart: `deno task bench`.
  *
- * `--minutes=55` is how long the servers are loaded; the rest takes ten minutes more. `--only=node`,
+ * `--minutes=55` is how long the servers are loaded; the rest takes fifteen minutes more. `--only=node`,
  * `--only="node 20"` or `--only=deno` measures on these alone; `--section=known,start` measures these sections. Both
  * print the table and write nothing.
  * `--package=<directory>` takes a package that is built already.

@@ -157,7 +157,7 @@ function tenantAuth(choose: ConfigForRequest): TenantAuthObject {
       if (typeof config?.tenant !== "string") {
         throw invalid("forConfig()", "give it a configuration with a `tenant`, such as the function returns.");
       }
-      tenants.instanceOf(config);
+      tenants.takeOver(config);
       return objectOf(config);
     },
   });

@@ -41,7 +41,7 @@ export class AuthInstance {
     this.#done = before === undefined ? new Set() : before.#done;
     const { refresh: { store }, signIns: { timeout } } = resolved;
     this.store = store && new SharedStore(store, timeout, config.tenant);
-    // Not one that the tenant had set before.
+    // Not the store of an earlier configuration, whose client may be closed.
     const inProcess = before?.store === undefined ? before?.anyStore : undefined;
     this.anyStore = this.store ?? inProcess ?? new SharedStore(memoryStore(), timeout, config.tenant);
     this.live = before?.live ?? new LiveSessions();

@@ -71,7 +71,8 @@ async function read(reads: RequestReads, latest: LatestRead): Promise<SessionRea
       const duration = (monotonicNow() - began) / 1000;
       sessionReads.publish({ strategy: strategyOf(auth.config.core), result, duration } satisfies SessionReadEvent);
     }
-    if (found.session !== null && found.update !== undefined && !isWrittenBack(request)) {
+    const { update } = found;
+    if (update !== undefined && !isWrittenBack(request) && update.cookies().some(({ value }) => value !== "")) {
       latest.context!.logger.warnOnce("lost renewal", lostAt(request), "FST_AUTHJS_WARN_LOST_COOKIE");
     }
     return found;

@@ -51,10 +51,10 @@ export class Tenants {
     return await config;
   }
 
-  /** The instance of a configuration with a `tenant`, of which it takes over what is known. */
-  instanceOf(config: FastifyAuthConfig): AuthInstance {
+  /** Has a new configuration take over what is known of its tenant, before a request brings it. */
+  takeOver(config: FastifyAuthConfig): void {
     const before = this.#known.get(config.tenant!);
-    return authInstance(config, before && authInstance(before.config));
+    if (before !== undefined) authInstance(config, authInstance(before.config));
   }
 
   async #find(request: SessionRequest): Promise<FastifyAuthConfig> {
@@ -68,7 +68,7 @@ export class Tenants {
     const { tenant } = config;
     if (tenant === undefined) throw this.#unusable(WITHOUT_TENANT, request);
     const before = this.#known.get(tenant);
-    const auth = this.instanceOf(config);
+    const auth = authInstance(config, before && authInstance(before.config));
     if (before?.config !== config) this.#remember(tenant, config, before, log);
     const problem = (await auth.problem())?.message ?? this.#accountProblem(tenant, auth, config);
     if (problem !== undefined) throw this.#unusable(problem, request);

@@ -15,9 +15,9 @@ export function refreshedElsewhere(): FastifyAuthError {
   );
 }
 
-const heldFor = (waited: number) =>
-  `A request waited ${waited} ms for another process to refresh its session or tokens, and goes on without that. If ` +
-  "no process was ended and no refresh takes as long, `lock()` of the store does not return true for a free lock.";
+const waitedInVain = (milliseconds: number) =>
+  `A request waited ${milliseconds} ms for another process to refresh its session or tokens, and refreshes nothing. ` +
+  "If no process was killed and no refresh takes that long, `lock()` of the store does not return true for a free lock.";
 
 /** The result of the work, or the token that another process has made. */
 type Turn<Result> =
@@ -44,7 +44,7 @@ export async function inTurn<Result extends { readonly sealed?: string | undefin
   while (!await store.lock(place.name, owner, 2 * waitLimit)) {
     const other = await turnOfOther();
     if (other !== undefined) return other;
-    if (monotonicNow() >= until) return void logger.error(new Error(heldFor(waitLimit)));
+    if (monotonicNow() >= until) return void logger.error(new Error(waitedInVain(waitLimit)));
     await pollPause();
   }
   try {

@@ -628,3 +628,12 @@ for (const callback of ["jwt", "signIn"] as const) {
     assertEquals(token, { token: null });
   });
 }
+
+Deno.test("getAccessToken() names the mistake of the configuration, and not an option that is there", async () => {
+  const auth = createAuth({ providers: [], secret: "short", trustHost: true, refreshTokens: true });
+  await using app = Fastify() as FastifyInstance;
+  app.get("/api", (request) => auth.getAccessToken(request, "acme"));
+  const { statusCode, body } = await app.inject({ url: "/api" });
+  assertEquals(statusCode, 500);
+  assertStringIncludes(body, "32 characters");
+});

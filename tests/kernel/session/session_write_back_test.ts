@@ -516,14 +516,19 @@ Deno.test("a token that is new after the head was written is lost, and the log s
 
 Deno.test("outside of the scope of the plugin a renewal is lost, and a cookie that is none is not", async () => {
   const { logger, lines } = captureLog();
-  const config = testConfig(counting);
+  let unsealable: unknown;
+  const config = testConfig({ callbacks: { jwt: ({ token }) => ({ ...token, changed: true, unsealable }) } });
   await using app = Fastify({ logger }) as FastifyInstance;
   await app.register(async (scope) => await scope.register(FastifyAuth(config), { prefix: "/auth" }));
   app.get("/outside", (request) => getSession(request, config));
   const losses = () => lines.filter(({ code }) => code === "FST_AUTHJS_WARN_LOST_COOKIE").map(({ msg }) => msg);
   await app.inject({ url: "/outside", headers: { cookie: `${NAME}=broken` } });
+  const headers = { cookie: `${NAME}=${await sealed({ name: "ada" })}` };
+  unsealable = 1n;
+  await app.inject({ url: "/outside", headers });
   assertEquals(losses(), []);
-  await app.inject({ url: "/outside", headers: { cookie: `${NAME}=${await sealed({ name: "ada" })}` } });
+  unsealable = undefined;
+  await app.inject({ url: "/outside", headers });
   assertEquals(losses().length, 1);
   assertStringIncludes(losses()[0]!, "/outside");
 });
