@@ -17,7 +17,7 @@ export function refreshedElsewhere(): FastifyAuthError {
 
 const waitedInVain = (milliseconds: number) =>
   `A request waited ${milliseconds} ms for another process to refresh its session or tokens, and refreshes nothing. ` +
-  "If no process was killed and no refresh takes that long, `lock()` of the store does not return true for a free lock.";
+  "If no process was killed and no refresh takes that long, the store's `lock()` does not return true for a free lock.";
 
 /** The result of the work, or the token that another process has made. */
 type Turn<Result> =
